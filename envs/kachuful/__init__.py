@@ -1,0 +1,63 @@
+"""Kachuful: the South-Asian Oh Hell. Bid your exact tricks; trump rotates Kari-Chukat-Falli-Lal (S D C H)."""
+
+from __future__ import annotations
+
+from envs.cards import PACK, card_name
+from envs.game import Engine, Game
+from envs.kachuful import engine, features, knowledge, players
+from envs.kachuful.fields import FIELDS
+from envs.kachuful.rules import PRESETS, KachufulRules
+from envs.options import build
+
+
+def action_name(action: int) -> str:
+    """Name of an action 0..88: a card, ``bid b``, ``blind b`` or ``look``."""
+    if action < PACK:
+        return card_name(action)
+    if action < engine.BLIND_ACTION:
+        return f"bid {action - engine.BID_ACTION}"
+    return "look" if action == engine.LOOK_ACTION else f"blind {action - engine.BLIND_ACTION}"
+
+
+def worst_round(rules: KachufulRules) -> float:
+    """Minus the most a seat can score in one round under these rules (-1 with ``reward="win"``)."""
+    if rules.reward == "win":
+        return -1.0
+    record = rules.record()[0]
+    blind = rules.blind != "off"
+    return -float(max(engine.score(record, bid, bid, blind) for bid in range(rules.largest_hand + 1)))
+
+
+GAME = Game(
+    name="kachuful",
+    title="Kachuful",
+    state=engine.STATE,
+    engine=Engine(
+        new_game=engine.new_game,
+        deal=engine.deal,
+        next_round=engine.next_round,
+        legal=engine.legal,
+        automatic=engine.automatic,
+        step=engine.step,
+        rewards=engine.rewards,
+        statistics=engine.statistics,
+        redact=knowledge.redact,
+        prepare_deals=knowledge.prepare_deals,
+        determinize=knowledge.determinize,
+        features=features.features,
+        full_features=features.full_features,
+        rule_player=players.rule_player,
+    ),
+    make_rules=lambda preset=None, **options: build(KachufulRules, PRESETS, preset, options),
+    presets=tuple(PRESETS),
+    players=(3, 8),
+    num_actions=engine.NUM_ACTIONS,
+    action_groups={"card": range(PACK), "bid": range(PACK, engine.NUM_ACTIONS)},
+    action_name=action_name,
+    layout=features.layout,
+    state_layout=features.state_layout,
+    statistics=engine.STATISTICS,
+    rule_players=players.RULE_PLAYERS,
+    fields=FIELDS,
+    worst_round=worst_round,
+)

@@ -1,0 +1,70 @@
+"""What the trick games share: following suit, winning a trick, the first dealer, and what a play log says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from envs.cards import random_below, random_bits, stream_key, suit_cards, suit_of
+from envs.jit import jit
+
+DEAL_STREAM = 1
+DEALER_STREAM = 2
+
+
+@jit
+def next_seat(seat: int, seats: int) -> int:
+    """The seat after `seat` in order of play (a comparison: a division would cost more than all else in a move)."""
+    after = int(seat) + 1
+    return after if after < seats else 0
+
+
+@jit
+def seat_after(seat: int, steps: int, seats: int) -> int:
+    """The seat `steps` (0..seats-1) after `seat` in order of play."""
+    after = int(seat) + int(steps)
+    return after if after < seats else after - seats
+
+
+@jit
+def steps_to(seat: int, other: int, seats: int) -> int:
+    """How many seats `other` sits after `seat` in order of play (0..seats-1)."""
+    steps = int(other) - int(seat)
+    return steps if steps >= 0 else steps + seats
+
+
+@jit
+def following(hand: int, led: int) -> int:
+    """Cards of `hand` that follow the led suit, or the whole hand where none does."""
+    same = hand & suit_cards(led)
+    return same if same != 0 else hand
+
+
+@jit
+def beats(card: int, best: int, trump: int) -> bool:
+    """Whether `card`, played later, takes the trick from `best` (the card winning so far); trump 4 is none."""
+    suit = suit_of(card)
+    best_suit = suit_of(best)
+    return bool((suit == best_suit and card > best) or (suit != best_suit and suit == trump))
+
+
+@jit
+def winner_of(log: Any, start: int, size: int, trump: int) -> int:
+    """Index (0..size-1, in order of play) of the card that wins the trick ``log[start:start+size]``."""
+    best = 0
+    for i in range(1, size):
+        if beats(int(log[start + i]), int(log[start + best]), trump):
+            best = i
+    return best
+
+
+@jit
+def deal_key(seed: int, game: int, round_: int, redeal: int) -> int:
+    """Shuffling key of one deal: what was played before has no part in it, so duplicate deals stay equal."""
+    return stream_key(seed, DEAL_STREAM, game, round_, redeal)
+
+
+@jit
+def first_dealer(seed: int, game: int, seats: int) -> int:
+    """Uniformly random seat: what cutting for the highest card comes to."""
+    key = stream_key(seed, DEALER_STREAM, game)
+    return random_below(random_bits(key & 0xFFFFFFFF, key >> 32, 0), seats)
