@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare, hypergeom
 
-from envs import sampling
+from envs import sampling, tables
 from envs.cards import FULL_PACK, cards_of, mask_of, suit_cards
 from envs.jit import PLAIN, jit, popcount
 
@@ -31,7 +31,7 @@ ANY = FULL_PACK
 DRAWS_PER_DEAL = 10 if PLAIN else 50
 
 
-def prepared(situation: Situation, capacity: int = sampling.TABLE_SIZE) -> tuple[Any, bool]:
+def prepared(situation: Situation, capacity: int = tables.TABLE_SIZE) -> tuple[Any, bool]:
     unseen, quotas, allowed = situation
     plan = sampling.new_plan(capacity)
     possible = sampling.prepare(
@@ -42,8 +42,8 @@ def prepared(situation: Situation, capacity: int = sampling.TABLE_SIZE) -> tuple
 
 def use_side(plan: Any, by_group: int) -> None:
     """Make a prepared plan work on the other side of its table."""
-    assert np.isfinite(sampling._lay_out(plan[0][0], by_group, len(plan[1])))
-    sampling._fill_table(plan[0][0], plan[1])
+    assert np.isfinite(tables.lay_out(plan[0][0], by_group, len(plan[1])))
+    tables.fill_table(plan[0][0], plan[1])
 
 
 @jit
@@ -263,9 +263,9 @@ def test_impossible(name: str) -> None:
 
 def test_limits() -> None:
     plan = sampling.new_plan(200)
-    nine = np.ones(9, dtype=np.int64)
-    with pytest.raises(ValueError, match="8 rows"):
-        sampling.prepare(0b111111111, nine, nine * ANY, 9, plan)
+    ten = np.ones(10, dtype=np.int64)
+    with pytest.raises(ValueError, match="9 rows"):
+        sampling.prepare(0b1111111111, ten, ten * ANY, 10, plan)
     with pytest.raises(ValueError, match="table is too small"):
         sampling.prepare(
             FOUR_ROWS[0], np.array(FOUR_ROWS[1], dtype=np.int64), np.array(FOUR_ROWS[2], dtype=np.int64), 4, plan
