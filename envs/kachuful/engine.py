@@ -99,6 +99,13 @@ def cycle_trump(rules: Any, round_: int) -> int:
 
 
 @jit
+def is_turn_up_round(rules: Any, round_: int, size: int) -> bool:
+    """Whether a card is turned for trump in a round (from 0) of `size` cards each: where one is left for it."""
+    left = PACK - int(rules["num_players"]) * int(size)
+    return bool(int(rules["turn_up"]) == 1 and left > 0 and not is_no_trump_round(rules, round_))
+
+
+@jit
 def is_hidden_round(state: Any, rules: Any) -> bool:
     """Whether this is a round of one card that its holder does not see (forehead or face down)."""
     return bool(int(rules["single_card"]) != NORMAL and int(state["hand_size"]) == 1)
@@ -112,7 +119,7 @@ def deal(state: Any, rules: Any, deck: Any) -> None:
     size = hand_size(rules, round_)
     trump = cycle_trump(rules, round_)
     turned = -1
-    if int(rules["turn_up"]) == 1 and n * size < PACK and not is_no_trump_round(rules, round_):
+    if is_turn_up_round(rules, round_, size):
         turned = int(deck[n * size])
         trump = suit_of(turned)
     at = 0

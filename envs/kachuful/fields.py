@@ -27,7 +27,7 @@ from envs.trick_positions import (
     settle_unknown,
     trick_fields,
 )
-from envs.tricks import next_seat
+from envs.tricks import next_seat, seat_after
 
 
 def _is_legal(state: Any, record: Any, action: int) -> bool:
@@ -73,17 +73,13 @@ def _replay_bids(state: Any, record: Any, given: Given, bids: list[int]) -> None
         seat = next_seat(seat, len(bids))
 
 
-def _find_turned(given: Given, state: Any, rules: Any, record: Any, size: int) -> int | None:
+def _find_turned(given: Given, turns: bool) -> int | None:
     """The card turned for trump: a card, -1 for none, None where it is still to be dealt."""
-    turns = rules.trump == "turn_up" and not engine.is_no_trump_round(record, int(state["round"]))
-    room = rules.num_players * size < PACK
     turned = given.get("turned")
     if turned is None:
-        return None if turns and room and "trump" not in given else -1
-    if turned >= 0 and not (turns and room):
-        raise mismatch(
-            "turned", f"{card_name(turned)} cannot have been turned: no card is, under these rules, in this round"
-        )
+        return None if turns and "trump" not in given else -1
+    if turned >= 0 and not turns:
+        raise mismatch("turned", f"{card_name(turned)} cannot have been turned: these rules turn no card in this round")
     return int(turned)
 
 
@@ -101,11 +97,16 @@ def _replay_round(state: Any, record: Any, given: Given, play: Play, bids: list[
     """Bids and known cards, from the beginning of the round."""
     first = int(state["turn"])
     _replay_bids(state, record, given, bids)
-    if play.unknown:
-        leader = find_leader(given, play, first)
-        state["count"] = play.unknown * play.seats
-        state["leader"] = state["turn"] = leader
+    if not play.unknown:
+        replay(state, record, play)
+        return
+    leader = find_leader(given, play, first)
+    state["trick"] = play.unknown
+    state["count"] = play.unknown * play.seats
+    state["leader"] = state["turn"] = leader[0]
     replay(state, record, play)
+    settle_unknown(state, given, play, leader)
+    state["revoked"] |= given.get("revoked", 0)
 
 
 def build(states: Any, rules: Any, given: Given) -> None:
@@ -122,10 +123,12 @@ def build(states: Any, rules: Any, given: Given) -> None:
     if round_ > last:
         raise mismatch("round", f"{round_} is beyond the last round of the game, {last}")
     state["round"] = round_
-    state["dealer"] = find_dealer(given, play, (int(state["dealer"]) + round_) % seats)
+    state["dealer"] = find_dealer(given, play, seat_after(int(state["dealer"]), round_ % seats, seats))
     size = find_hand_size(given, play, engine.hand_size(record, round_))
 
-    turned = _find_turned(given, state, rules, record, size)
+    turned = _find_turned(given, engine.is_turn_up_round(record, round_, size))
+    if turned is None and play.known:
+        raise mismatch("trump", "it, or turned, is needed to tell who won the tricks in played")
     deck = deck_of(state, claim_all(given, play, -1 if turned is None else turned))
     hands = given.get("hands", [None] * seats)
     needs = [size - play.laid(seat) if hands[seat] is None else 0 for seat in range(seats)]
@@ -144,9 +147,6 @@ def build(states: Any, rules: Any, given: Given) -> None:
         trump = suit_of(turned)
     _begin(state, record, [hands[seat] | dealt[seat] for seat in range(seats)], size, trump, turned)
     _replay_round(state, record, given, play, bids)
-    if play.unknown:
-        settle_unknown(state, given, play)
-        state["revoked"] |= given.get("revoked", 0)
     _finish(state, record, given, play, last)
 
 
@@ -159,6 +159,7 @@ def _finish(state: Any, record: Any, given: Given, play: Play, last: int) -> Non
             )
     elif given.get("finished") or given.get("phase") == OVER:
         state["turn"] = -1  # an illegal action ended the game
+        state["finished"] = 1
     elif engine.automatic(state, record) >= 0:
         raise mismatch("bids", "after the last bid a round of one hidden card plays itself, no seat is left to act")
     for seat, points in enumerate(given.get("scores", ())):

@@ -10,7 +10,7 @@ from envs.cards import FULL_PACK, fold, suit_cards, suit_of
 from envs.jit import jit, popcount
 from envs.kachuful.engine import BLIND_OFF, FOREHEAD, PENALTY, is_hidden_round
 from envs.sampling import MAX_ROWS, Plan, draw, prepare
-from envs.tricks import seat_after
+from envs.tricks import seat_after, steps_to
 
 
 @jit
@@ -43,9 +43,10 @@ def redact(state: Any, rules: Any, seat: int) -> None:
 
 
 @jit
-def held(state: Any, seat: int) -> int:
+def held(state: Any, rules: Any, seat: int) -> int:
     """Number of cards a seat holds, from public facts alone."""
-    return int(state["hand_size"]) - popcount(int(state["played"][seat]))
+    laid = steps_to(int(state["leader"]), seat, int(rules["num_players"])) < int(state["trick_size"])
+    return int(state["hand_size"]) - int(state["trick"]) - int(laid)
 
 
 @jit
@@ -82,7 +83,7 @@ def prepare_deals(state: Any, rules: Any, seat: int, plan: Plan) -> bool:
     dealt = 0
     for other in range(n):
         if not sees_hand(state, rules, seat, other):
-            quotas[rows] = held(state, other)
+            quotas[rows] = held(state, rules, other)
             allowed[rows] = possible_cards(state, other)
             dealt += int(quotas[rows])
             rows += 1
@@ -101,6 +102,8 @@ def find_revokes(state: Any, rules: Any) -> int:
         for at in range(int(state["count"]) - 1, -1, -1):
             trick = at // n
             leader = int(state["leaders"][trick])
+            if leader < 0:  # a position need not tell the cards of earlier tricks
+                break
             if seat_after(leader, at - trick * n, n) != seat:
                 continue
             card = int(state["log"][at])

@@ -1,0 +1,1 @@
+"""Pictures of a table, made from snapshots alone."""
