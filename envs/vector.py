@@ -119,14 +119,8 @@ class VectorEnv:
             statistics=np.zeros((num_envs, seats, kinds), np.float32),
             rounds=np.zeros(num_envs, np.int32),
         )
-        bounds = np.linspace(0, num_envs, min(num_threads, num_envs) + 1).astype(int)
-        self._slices = [slice(a, b) for a, b in pairwise(bounds)]
-        # Room that each thread needs for redacted records and for sums; the last seats' rows take single rounds.
-        self._scratch = [
-            (np.zeros(1, self.game.state), np.zeros(2 * seats, np.float32), np.zeros((seats + 1, kinds), np.float32))
-            for _ in self._slices
-        ]
-        self._pool = ThreadPoolExecutor(len(self._slices)) if len(self._slices) > 1 else None
+        self.num_threads = min(num_threads, num_envs)
+        self._share_out()
         if players is not None:
             self.set_players(players)
 
@@ -182,20 +176,40 @@ class VectorEnv:
             )
         return self._run(actions)
 
+    def _share_out(self) -> None:
+        """Give each thread views of its games, and room for redacted records and for sums (the last row: a round)."""
+        seats, kinds = self.num_players, self._batch.statistics.shape[2]
+        self._parts = []
+        for first, end in pairwise(np.linspace(0, self.num_envs, self.num_threads + 1).astype(int)):
+            part = slice(first, end)
+            views = (array[part] for array in self._batch)
+            room = (
+                np.zeros(1, self.game.state),
+                np.zeros(2 * seats, np.float32),
+                np.zeros((seats + 1, kinds), np.float32),
+            )
+            self._parts.append((part, self._states[part], self._players[part], (*views, *room)))
+        self._pool = ThreadPoolExecutor(self.num_threads) if self.num_threads > 1 else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_parts", "_pool")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._share_out()
+
     def _run(self, actions: np.ndarray) -> Batch:
         if self._pool is None:
-            self._run_slice(actions, 0)
+            self._run_part(actions, 0)
         else:
-            list(self._pool.map(lambda k: self._run_slice(actions, k), range(len(self._slices))))
+            list(self._pool.map(lambda k: self._run_part(actions, k), range(len(self._parts))))
         return self._batch
 
-    def _run_slice(self, actions: np.ndarray, k: int) -> None:
-        part = self._slices[k]
-        out = (*(array[part] for array in self._batch), *self._scratch[k])
+    def _run_part(self, actions: np.ndarray, k: int) -> None:
+        part, states, players, out = self._parts[k]
         loops.step_games(
-            self._states[part], self._options, actions[part], self._players[part],
-            self.skip_forced, self.restart, self.pad_seats, out,
-        )  # fmt: skip
+            states, self._options, actions[part], players, self.skip_forced, self.restart, self.pad_seats, out
+        )
 
     def get_state(self) -> np.ndarray:
         """A copy of the games' records, shape (N,)."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from envs.cards import PACK, RANKS, SUITS, TRUMPS, card_name, rank_of
 from envs.game import SEATS
-from envs.jit import jit
+from envs.jit import inlined, jit
 from envs.kachuful import rules as options
 from envs.kachuful.engine import (
     BID,
@@ -29,7 +29,7 @@ from envs.kachuful.engine import (
     is_hidden_round,
 )
 from envs.kachuful.knowledge import hand_hidden
-from envs.layout import Block, Layout, one_hot, put8, put32, put64, put_last, thermometer
+from envs.layout import Block, Layout, one_hot, put32, put64, put_last, thermometer
 from envs.tricks import seat_after, steps_to
 
 WIDEST_HAND = PACK // 3
@@ -110,7 +110,7 @@ def state_layout(num_players: int, wide: bool = False) -> Layout:
     return Layout((*layout(num_players, wide).blocks, *hands))
 
 
-@jit
+@inlined
 def _trick_cards(state: Any, rules: Any) -> int:
     cards = 0
     count = int(state["count"])
@@ -119,23 +119,56 @@ def _trick_cards(state: Any, rules: Any) -> int:
     return cards
 
 
-@jit
-def _put_seat(state: Any, rules: Any, observer: int, other: int, hand: int, out: Any, at: int) -> int:
+@inlined
+def _seat_bits(state: Any, other: int, hand: int) -> int:
+    """Blocks void, bid, won, needs and blind of a seat, 3 * hand + 8 bits (at most 59)."""
+    bid = int(state["bids"][other])
+    won = int(state["tricks"][other])
+    needs = one_hot(bid - won, hand + 1) if bid >= 0 else 0
+    flags = ((int(state["blind"]) >> other) & 1) | (((int(state["looked"]) >> other) & 1) << 1)
+    bits = int(state["voids"][other]) | (one_hot(bid, hand + 1) << 4)
+    bits |= thermometer(won, hand) << (hand + 5)
+    return bits | (needs << (2 * hand + 5)) | (flags << (3 * hand + 6))
+
+
+@inlined
+def _seen_cards(state: Any, rules: Any, observer: int, other: int) -> int:
+    """Cards that a seat has shown: those it has played and, in a forehead round, the one on its forehead."""
     seen = int(state["played"][other])
     if other != observer and is_hidden_round(state, rules) and int(rules["single_card"]) == FOREHEAD:
         seen |= int(state["hands"][other])
-    bid = int(state["bids"][other])
-    won = int(state["tricks"][other])
-    at = put64(out, at, seen, PACK)
-    at = put8(out, at, int(state["voids"][other]), 4)
-    at = put32(out, at, one_hot(bid, hand + 1), hand + 1)
-    at = put32(out, at, thermometer(won, hand), hand)
-    at = put32(out, at, one_hot(bid - won, hand + 1) if bid >= 0 else 0, hand + 1)
-    flags = ((int(state["blind"]) >> other) & 1) | (((int(state["looked"]) >> other) & 1) << 1)
-    return put8(out, at, flags, 2)
+    return seen
 
 
-@jit
+@inlined
+def _round_bits(state: Any, hand: int) -> int:
+    """Blocks led, trump, turned, hand_size and surplus, hand + 39 bits (at most 56)."""
+    size = int(state["hand_size"])
+    turned = int(state["turned"])
+    surplus = max(-SURPLUS, min(SURPLUS, int(state["bid_total"]) - size))
+    bits = one_hot(int(state["led"]), 4) | (1 << (4 + int(state["trump"])))
+    if turned >= 0:
+        bits |= 1 << (9 + rank_of(turned))
+    return bits | (one_hot(size - 1, hand) << 22) | (1 << (hand + 22 + surplus + SURPLUS))
+
+
+@inlined
+def _table_bits(state: Any, rules: Any, seat: int, hidden: bool, seats: int) -> int:
+    """Blocks dealer, leader, winning, phase, rounds_left, scoring and rules, 3 * seats + 24 bits (at most 48)."""
+    n = int(rules["num_players"])
+    phase = int(state["phase"])
+    left = int(rules["rounds"]) - 1 - int(state["round"])
+    winning = int(state["best_seat"])
+    bits = (1 << steps_to(seat, int(state["dealer"]), n)) | (1 << (seats + steps_to(seat, int(state["leader"]), n)))
+    if winning >= 0:
+        bits |= 1 << (2 * seats + steps_to(seat, winning, n))
+    rest = int(phase == BID) | (int(phase == PLAY) << 1) | (int(hidden) << 2)
+    rest |= int(ROUNDS_LEFT_BITS[min(left, ROUNDS_LEFT[-1])]) << 3
+    rest |= (1 << (11 + int(rules["scoring"]))) | (_rule_bits(rules) << 16)
+    return bits | (rest << (3 * seats))
+
+
+@inlined
 def _rule_bits(rules: Any) -> int:
     blind = int(rules["blind"])
     single = int(rules["single_card"])
@@ -159,38 +192,25 @@ def features(state: Any, rules: Any, seat: int, wide: bool, out: Any, at: int) -
     hand = WIDEST_HAND if wide else int(LARGEST_HANDS[n])
     hidden = hand_hidden(state, rules, seat)
     best = int(state["best"])
+    # Neighbouring blocks share a word: fewer, wider stores.
     at = put64(out, at, 0 if hidden else int(state["hands"][seat]), PACK)
     at = put64(out, at, _trick_cards(state, rules), PACK)
     at = put64(out, at, one_hot(best, PACK), PACK)
     for i in range(n):
-        at = _put_seat(state, rules, seat, seat_after(seat, i, n), hand, out, at)
+        other = seat_after(seat, i, n)
+        at = put64(out, at, _seen_cards(state, rules, seat, other), PACK)
+        at = put64(out, at, _seat_bits(state, other, hand), 3 * hand + 8)
     for _ in range(n, seats):
-        at = put64(out, at, 0, 62)
-        at = put64(out, at, 0, PACK + 3 * hand + 8 - 62)
+        at = put64(out, at, 0, PACK)
+        at = put64(out, at, 0, 3 * hand + 8)
     own = int(state["scores"][seat])
     for i in range(1, n):
         margin = max(-MARGIN_CLIP, min(MARGIN_CLIP, own - int(state["scores"][seat_after(seat, i, n)])))
         at = put32(out, at, int(MARGIN_BITS[margin + MARGIN_CLIP]), len(MARGINS))
     for _ in range(n, seats):
         at = put32(out, at, 0, len(MARGINS))
-    size = int(state["hand_size"])
-    turned = int(state["turned"])
-    surplus = max(-SURPLUS, min(SURPLUS, int(state["bid_total"]) - size))
-    at = put8(out, at, one_hot(int(state["led"]), 4), 4)
-    at = put8(out, at, 1 << int(state["trump"]), 5)
-    at = put32(out, at, 1 << rank_of(turned) if turned >= 0 else 0, 13)
-    at = put32(out, at, one_hot(size - 1, hand), hand)
-    at = put32(out, at, 1 << (surplus + SURPLUS), 2 * SURPLUS + 1)
-    at = put8(out, at, 1 << steps_to(seat, int(state["dealer"]), n), seats)
-    at = put8(out, at, 1 << steps_to(seat, int(state["leader"]), n), seats)
-    winning = int(state["best_seat"])
-    at = put8(out, at, 1 << steps_to(seat, winning, n) if winning >= 0 else 0, seats)
-    phase = int(state["phase"])
-    left = int(rules["rounds"]) - 1 - int(state["round"])
-    at = put8(out, at, int(phase == BID) | (int(phase == PLAY) << 1) | (int(hidden) << 2), 3)
-    at = put8(out, at, int(ROUNDS_LEFT_BITS[min(left, ROUNDS_LEFT[-1])]), len(ROUNDS_LEFT))
-    at = put8(out, at, 1 << int(rules["scoring"]), len(options.SCORINGS))
-    return put_last(out, at, _rule_bits(rules), 8)
+    at = put64(out, at, _round_bits(state, hand), hand + 39)
+    return put_last(out, at, _table_bits(state, rules, seat, hidden, seats), 3 * seats + 24)
 
 
 @jit

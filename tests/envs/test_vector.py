@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -91,6 +93,21 @@ def test_get_and_set_state() -> None:
     assert env.get_state().tobytes() == saved.tobytes()
     with pytest.raises(ValueError, match="shape"):
         env.set_state(saved[:2])
+
+
+def test_copies_and_pickles_go_on_alike() -> None:
+    env = VectorEnv("kachuful", 5, seed=3, num_threads=2)
+    batch = env.reset()
+    for step in range(50):
+        batch = env.step(first_legal(batch, step))
+    for twin in (deepcopy(env), pickle.loads(pickle.dumps(env))):
+        again = twin.step(first_legal(batch, 7))
+        assert env.get_state().tobytes() != twin.get_state().tobytes()
+        seen, states = copy(again), twin.get_state()
+        before = env.get_state()
+        assert all((a == b).all() for a, b in zip(seen, env.step(first_legal(batch, 7)), strict=True))
+        assert env.get_state().tobytes() == states.tobytes()
+        batch = env.set_state(before)
 
 
 def test_illegal_action_moves_no_game() -> None:

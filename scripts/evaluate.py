@@ -1,0 +1,119 @@
+"""Measure an agent against others by duplicate deals.
+
+python scripts/evaluate.py runs/kachuful/best.pt --against counting,random --deals 2000 --seed 1 --json result.json
+python scripts/evaluate.py counting --game kachuful --against random --rules.num_players 5
+
+Each name in --against is one table of its own, with that agent in all other seats. A deal is a whole game, played once
+with the candidate in each seat. Agents are built-in players by name or checkpoints by path.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from jsonargparse import ArgumentError, ArgumentParser, Namespace
+
+
+def build_parser() -> ArgumentParser:
+    """The command line."""
+    parser = ArgumentParser(
+        prog="evaluate.py", description=__doc__.split("\n")[0], exit_on_error=False, allow_abbrev=False
+    )
+    parser.add_argument("candidate", type=str, help="checkpoint, or name of a built-in agent (then with --game)")
+    parser.add_argument("--against", type=str, help="opponents, separated by commas (default: all built-in agents)")
+    parser.add_argument("--deals", type=int, default=1000, help="number of deals; one deal is as many games as seats")
+    parser.add_argument("--seed", type=int, default=0, help="names the deals and the agents' chance")
+    parser.add_argument("--game", type=str, help="the game (default: that of the checkpoint)")
+    parser.add_argument(
+        "--rules", type=dict[str, str], default={}, help="--rules.OPTION VALUE, over the checkpoint's rules"
+    )
+    parser.add_argument("--json", type=str, help="write the result to this file too")
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument("--greedy", action="store_true", help="policies take their likeliest action (default)")
+    choice.add_argument("--sampled", action="store_true", help="policies sample their actions")
+    return parser
+
+
+def option_value(text: str) -> Any:
+    """An option's value: JSON where it is JSON (4, true, null), otherwise the text itself (off, full)."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+def prepare(args: Namespace) -> dict[str, Any]:
+    """Check everything that is asked for; returns what `play` needs. ValueError says what is wrong."""
+    from envs.agents import agent_names
+    from envs.game import find_game
+    from training.arena import PolicyAgent, check_seats, load_agent
+    from training.report import check_json_path
+
+    if args.deals < 1:
+        raise ValueError(f"--deals {args.deals} is not possible: it must be at least 1")
+    if not 0 <= args.seed < 2**63:
+        raise ValueError(f"--seed {args.seed} is not possible: it must be from 0 to 2**63 - 1")
+    if args.json:
+        check_json_path(Path(args.json))
+    candidate = load_agent(args.candidate, args.game, greedy=not args.sampled)
+    if isinstance(candidate, PolicyAgent):
+        game, options = candidate.policy.game, dict(candidate.policy.rules)
+    else:
+        game, options = find_game(args.game), {}
+    changes = {name: option_value(text) for name, text in args.rules.items()}
+    if "preset" in changes:  # which speaks for everything but the number of players
+        options = {name: value for name, value in options.items() if name == "num_players"}
+    rules = game.make_rules(**options | changes)
+    names = [name.strip() for name in args.against.split(",")] if args.against else agent_names(game)
+    opponents = [load_agent(name, game, greedy=not args.sampled) for name in names]
+    for agent in (candidate, *opponents):
+        check_seats(agent, rules)
+    return {"game": game, "rules": rules, "candidate": candidate, "opponents": opponents}
+
+
+def _show(bar: Any, task: Any, done: int) -> None:
+    bar.update(task, completed=done)
+
+
+def play(args: Namespace, game: Any, rules: Any, candidate: Any, opponents: list[Any]) -> None:
+    """Play the matches, print the table and write the file."""
+    from rich.console import Console
+
+    from training.arena import play_match
+    from training.report import match_document, match_table, progress_bar, summarize, write_json
+
+    matches = []
+    with progress_bar() as bar:
+        for opponent in opponents:
+            task = bar.add_task(f"against {opponent.name}", total=args.deals)
+            progress = partial(_show, bar, task)
+            matches.append(play_match(game, rules, candidate, opponent, args.deals, args.seed, progress=progress))
+        summaries = [summarize(match) for match in matches]
+    Console().print(match_table(summaries))
+    if args.json:
+        write_json(Path(args.json), match_document(matches, summaries, sys.argv, not args.sampled))
+
+
+def main() -> int:
+    """Run the command line; returns the exit code: 2 for bad input, 130 after Ctrl-C."""
+    try:
+        # The heavy imports stand inside, so that a wrong command line is told at once and Ctrl-C is always caught.
+        try:
+            args = build_parser().parse_args()
+            plan = prepare(args)
+        except (ArgumentError, ValueError) as error:
+            print(f"evaluate.py: {' '.join(str(error).split())}", file=sys.stderr)
+            return 2
+        play(args, **plan)
+    except KeyboardInterrupt:
+        print("evaluate.py: interrupted", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+"""Train an agent by self-play: ``train.py --config configs/kachuful.yaml``, any setting as ``--section.key value``."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def train(arguments: Sequence[str]) -> int:
+    """Start or resume the run that a command line asks for; returns the exit code."""
+    # Importing takes seconds; here it ends quietly with Ctrl-C.
+    from training.checkpoint import CheckpointError, find_checkpoint
+    from training.config import ConfigError, make_parser, parse_config
+    from training.trainer import Trainer
+
+    parser = make_parser(prog="train.py", description=__doc__)
+    parser.add_argument("--out", type=str, help="folder of the new run (default: runs/<game>-<date>-<time>)")
+    parser.add_argument("--resume", type=str, help="folder of a run to go on with; settings given here replace its own")
+    try:
+        given = list(arguments)
+        resumed = _value_of("--resume", given)
+        if resumed is not None:
+            if _value_of("--config", given) is not None:
+                raise ConfigError("--resume takes the settings of its run; leave out --config")
+            find_checkpoint(resumed)
+            given = ["--config", str(Path(resumed) / "config.yaml"), *given]
+        config, own = parse_config(parser, given)
+        run = Path(own.resume or own.out or time.strftime(f"runs/{config.game}-%Y%m%d-%H%M%S"))
+        if own.resume and own.out:
+            raise ConfigError("--resume goes on in its own folder; leave out --out")
+        if not own.resume and run.exists() and not (run.is_dir() and not any(run.iterdir())):
+            raise ConfigError(f"{run} already exists; give --out another folder, or go on with --resume {run}")
+        trainer = Trainer(config)
+        if own.resume:
+            trainer.resume(run)
+    except (ConfigError, CheckpointError, OSError) as error:
+        print(f"train.py: {error}", file=sys.stderr)
+        return 2
+    if trainer.is_finished():
+        print("nothing is left of the run's budget; raise --run.decisions or --run.minutes", file=sys.stderr)
+    finished = trainer.train(run)
+    print(f"checkpoint: {find_checkpoint(run)}")
+    print(f"curves: tensorboard --logdir {run / 'tensorboard'}")
+    if not finished:
+        print(f"interrupted; go on with: train.py --resume {run}", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _value_of(option: str, arguments: Sequence[str]) -> str | None:
+    for at, argument in enumerate(arguments):
+        name, equals, value = argument.partition("=")
+        if name == option:
+            return value if equals else arguments[at + 1] if at + 1 < len(arguments) else None
+    return None
+
+
+def main() -> int:
+    """Run the command line: exit code 0, 2 for a mistake in it, 130 after Ctrl-C."""
+    try:
+        return train(sys.argv[1:])
+    except KeyboardInterrupt:
+        print("train.py: interrupted; a run keeps its last checkpoint", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+"""The command line of scripts/benchmark.py; no test looks at a time."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SCRIPT = Path(__file__).parents[1] / "scripts" / "benchmark.py"
+NAMES = ["kachuful/engine", "kachuful/vector_uint8", "kachuful/raw_env", "kachuful/env", "kachuful/train"]
+
+
+def benchmark(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    """Run the script inside this process; returns its exit code."""
+    monkeypatch.setattr(sys, "argv", [str(SCRIPT), *map(str, arguments)])
+    with pytest.raises(SystemExit) as result:
+        runpy.run_path(str(SCRIPT), run_name="__main__")
+    return int(result.value.code or 0)
+
+
+def test_the_file_is_one_object_with_a_key_for_each_measurement(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "speed.json"
+    chosen = NAMES[:4]
+    assert benchmark(monkeypatch, "--only", ",".join(chosen), "--seconds", 0.01, "--json", path) == 0
+    result = json.loads(path.read_text())
+    shown = capsys.readouterr().out
+    assert list(result) == [*chosen, "meta"]
+    for name in chosen:
+        assert list(result[name]) == ["median", "min", "max"]
+        assert 0 < result[name]["min"] <= result[name]["median"] <= result[name]["max"]
+        assert name in shown
+    assert result["meta"]["repetitions"] == 5
+    assert result["meta"]["seconds"] == 0.01
+    assert "engine" in result["meta"]["versions"]
+    assert set(result["meta"]["machine"]) == {"processor", "cores", "load_before"}
+
+
+def test_all_names_are_known() -> None:
+    assert list(runpy.run_path(str(SCRIPT))["NAMES"]) == NAMES
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (
+            ["--only", "kachuful/engine,kachuful/nothing"],
+            "no measurement 'kachuful/nothing'; choose among kachuful/engine",
+        ),
+        (["--seconds", "0"], "--seconds 0.0 is not possible"),
+        (["--seconds", "soon"], "seconds"),
+        (["--json", "no/such/folder/x.json"], "cannot write no/such/folder/x.json"),
+        (["--jsn", "x"], "--jsn"),
+    ],
+)
+def test_bad_input_is_told_in_one_line(
+    arguments: list[str], text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert benchmark(monkeypatch, *arguments) == 2
+    shown = capsys.readouterr()
+    assert text in shown.err
+    assert shown.err.count("\n") == 1
+    assert shown.out == ""
+
+
+def test_actions_are_drawn_uniformly_from_masks() -> None:
+    draw = runpy.run_path(str(SCRIPT))["draw_actions"]
+    mask = np.zeros((4000, 89), np.uint8)
+    mask[:, [3, 60, 88]] = 1
+    actions = np.zeros(4000, np.int64)
+    draw(mask, 12345, actions)
+    values, counts = np.unique(actions, return_counts=True)
+    assert values.tolist() == [3, 60, 88]
+    assert np.abs(counts - 4000 / 3).max() < 5 * (4000 * 2 / 9) ** 0.5

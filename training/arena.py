@@ -1,0 +1,223 @@
+"""Matches by duplicate deals: the same games played once with the candidate in each seat.
+
+A deal is a whole game, named by a seed. It is played once with the candidate in each seat while copies of one opponent
+sit in all others; cards, dealers and trumps are the same each time. The luck of the cards thus falls on both sides
+alike, and the deal, not the game, is the unit of every mean and interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from envs import loops
+from envs.agents import Agent, BuiltIn, Decisions, agent_names, find_agent
+from envs.cards import stream_key
+from envs.game import Game, find_game
+from envs.vector import PLAYER_ASK, VectorEnv
+
+if TYPE_CHECKING:
+    from training.checkpoint import Policy
+
+ARENA_STREAM = 7
+CHUNK = 512
+"""Deals that are played side by side."""
+LEAST_ROWS = 16
+
+
+@dataclass(frozen=True)
+class PolicyAgent:
+    """A trained policy at the table."""
+
+    name: str
+    """Folder of the checkpoint."""
+    policy: Policy
+    greedy: bool = True
+    """Always take the likeliest action; otherwise sample, from each decision's own key."""
+
+    def act(self, decisions: Decisions) -> np.ndarray:
+        """(B,) int64 legal actions."""
+        import torch
+
+        from training.ppo import masked_log_probabilities
+
+        # Matrix products of fewer rows may be summed in another order, and games must not depend on their company.
+        rows = np.arange(max(len(decisions), LEAST_ROWS)) % len(decisions)
+        observation = decisions.observation(self.policy.pad_seats)[rows]
+        mask = decisions.action_mask[rows]
+        if self.greedy:
+            return self.policy.act(observation, mask)[: len(decisions)]
+        with torch.inference_mode():
+            logits, _ = self.policy.network(torch.from_numpy(observation))
+            chances = masked_log_probabilities(logits, torch.from_numpy(mask))[: len(decisions)].numpy()
+        gumbel = -np.log(-np.log(decisions.uniforms(mask.shape[1])))
+        return np.argmax(chances + gumbel, axis=1)
+
+
+@dataclass(frozen=True)
+class Match:
+    """The outcome of every deal, averaged over the seats that the side held.
+
+    Arrays have one row a deal, D rows; the opponent's are means over its seats, so they speak of a single seat.
+    """
+
+    game: Game
+    rules: Any
+    candidate: str
+    opponent: str
+    seed: int
+    first_seed: int
+    """Deal d is the game that ``reset(seed=first_seed + d)`` starts."""
+    rounds: np.ndarray
+    """(D,) int64: rounds played, over all seatings."""
+    win_share: np.ndarray
+    """(D,) float64: share of the games won; k seats that tie at the top share a win as 1/k each."""
+    points: np.ndarray
+    """(D,) float64: points per round."""
+    statistics: np.ndarray
+    """(D, K) float64: the game's statistics per round."""
+    opponent_win_share: np.ndarray
+    opponent_points: np.ndarray
+    opponent_statistics: np.ndarray
+
+    @property
+    def deals(self) -> int:
+        """Number of deals D; the games are as many times the seats."""
+        return len(self.win_share)
+
+    @property
+    def par(self) -> float:
+        """Win share of equals: 1 / seats."""
+        return 1.0 / int(self.rules.num_players)
+
+
+def load_agent(name: str, game: str | Game | None = None, greedy: bool = True) -> Agent:
+    """Return a built-in agent by its name, or the policy of a checkpoint by its path.
+
+    Args:
+        name: ``random``, a rule-based player of the game, or the path of a checkpoint or of a run (then its last one).
+        game: the game to be played; None: that of the checkpoint.
+        greedy: whether a policy takes its likeliest action or samples.
+
+    Raises:
+        ValueError: no such agent or game, or a checkpoint of another game or that cannot be used (`CheckpointError`).
+    """
+    found = None if game is None else find_game(game)
+    if found is not None and name in agent_names(found):
+        return find_agent(name, found)
+    if not name or not Path(name).exists():
+        if found is None:
+            raise ValueError(f"no checkpoint {name!r} (a built-in agent needs a game to be named too)")
+        names = ", ".join(agent_names(found))
+        raise ValueError(f"no agent {name!r}; choose one of {names} or the path of a checkpoint")
+    from training.checkpoint import find_checkpoint, load_policy
+
+    folder = find_checkpoint(name)
+    policy = load_policy(folder)
+    if found is not None and policy.game.name != found.name:
+        raise ValueError(f"checkpoint {name} plays {policy.game.title}, not {found.title}")
+    return PolicyAgent(str(folder), policy, greedy)
+
+
+def check_seats(agent: Agent, rules: Any) -> None:
+    """Raise ValueError where a policy was made for another number of seats."""
+    if isinstance(agent, PolicyAgent) and not agent.policy.pad_seats:
+        seats = agent.policy.rules["num_players"]
+        if seats != rules.num_players:
+            raise ValueError(f"checkpoint {agent.name} plays with {seats} players only, not with {rules.num_players}")
+
+
+def first_deal(seed: int) -> int:
+    """Seed (0..2**62-1) of the first deal of a match: far from the deals of other seeds and from those trained on."""
+    return int(stream_key(seed, ARENA_STREAM))
+
+
+def play_match(
+    game: str | Game,
+    rules: Any,
+    candidate: Agent,
+    opponent: Agent,
+    deals: int,
+    seed: int = 0,
+    *,
+    chunk: int = CHUNK,
+    progress: Callable[[int], object] | None = None,
+) -> Match:
+    """Play a candidate against copies of one opponent, each deal once from every seat.
+
+    Args:
+        game: a name, or a `Game`.
+        rules: the game's option object (``game.make_rules(...)``).
+        candidate: who is measured.
+        opponent: who sits in all other seats.
+        deals: number of deals, 1 or more; the first of them are the same for every number.
+        seed: names the deals and the agents' chance (0..2**63-1).
+        chunk: deals played side by side; the outcome does not depend on it.
+        progress: called with the number of deals finished so far.
+
+    Raises:
+        ValueError: an impossible number, or an agent made for another number of seats or acting illegally.
+    """
+    for name, value, least in (("deals", deals, 1), ("seed", seed, 0), ("chunk", chunk, 1)):
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**63:
+            raise ValueError(f"{name}={value!r} is not possible: it must be an integer of at least {least}")
+    game = find_game(game)
+    check_seats(candidate, rules)
+    check_seats(opponent, rules)
+    first = first_deal(seed)
+    parts = []
+    for start in range(0, deals, chunk):
+        count = min(chunk, deals - start)
+        parts.append(_play_chunk(game, rules, (candidate, opponent), first + start, count, seed))
+        if progress is not None:
+            progress(start + count)
+    whole = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    return Match(game, rules, candidate.name, opponent.name, seed, first, *whole)
+
+
+def _play_chunk(
+    game: Game, rules: Any, agents: tuple[Agent, Agent], first: int, count: int, seed: int
+) -> tuple[np.ndarray, ...]:
+    """Play `count` deals and return `Match`'s arrays; game g is deal g // n with the candidate in seat g % n."""
+    n: int = rules.num_players
+    games = count * n
+    seat = np.arange(games) % n
+    is_candidate = seat[:, None] == np.arange(n)
+    code, opponent_code = (agent.code if isinstance(agent, BuiltIn) else PLAYER_ASK for agent in agents)
+    env = VectorEnv(
+        game, games, observation=False, statistics=True, skip_forced=True, restart=False,
+        players=np.where(is_candidate, code, opponent_code).astype(np.int8), **asdict(rules),
+    )  # fmt: skip
+    deals = np.zeros(count, game.state)
+    loops.start_games(deals, rules.record(), first)
+    batch = env.set_state(np.repeat(deals, n))
+    rounds = batch.rounds.astype(np.int64)
+    statistics = batch.statistics.astype(np.float64)
+    while (live := np.flatnonzero(batch.turn >= 0)).size:
+        states = env.get_state()
+        actions = np.full(games, -1, np.int64)
+        mine = batch.turn[live] == seat[live]
+        for agent, rows in zip(agents, (live[mine], live[~mine]), strict=True):
+            if rows.size:
+                actions[rows] = agent.act(Decisions(game, rules, states[rows], seed))
+        batch = env.step(actions)
+        rounds += batch.rounds
+        statistics += batch.statistics
+    scores = env.get_state()["scores"][:, :n]
+    top = scores == scores.max(axis=1, keepdims=True)
+    wins = top / top.sum(axis=1, keepdims=True)
+    points = scores / (game.points * rounds[:, None])
+    statistics /= rounds[:, None, None]
+
+    def sides(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Means over a deal of (games, seats, ...) values: the candidate's seats, and the opponents'."""
+        own = values[is_candidate].reshape(count, n, *values.shape[2:]).mean(axis=1)
+        others = values[~is_candidate].reshape(count, n * (n - 1), *values.shape[2:]).mean(axis=1)
+        return own, others
+
+    own, others = zip(*(sides(values) for values in (wins, points, statistics)), strict=True)
+    return (rounds.reshape(count, n).sum(axis=1), *own, *others)

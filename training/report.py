@@ -1,0 +1,233 @@
+"""What is said about matches: means with intervals, tables for people, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from scipy.stats import bootstrap
+
+from envs.jit import source_hash
+from training.arena import Match
+
+CONFIDENCE = 0.95
+RESAMPLES = 4999
+_BATCH_NUMBERS = 4_000_000
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over deals and its interval."""
+
+    mean: float
+    low: float | None
+    """Lower end, or None: a single deal has no interval."""
+    high: float | None
+
+    def text(self, percent: bool = False, between: str = " ") -> str:
+        """``12.34 [11.98, 12.70]``, or the same in percent; `between` parts mean and interval."""
+        scale, digits, unit = (100.0, 1, " %") if percent else (1.0, 3, "")
+        middle = f"{self.mean * scale:.{digits}f}{unit}"
+        if self.low is None or self.high is None:
+            return middle
+        return f"{middle}{between}[{self.low * scale:.{digits}f}, {self.high * scale:.{digits}f}]"
+
+
+def estimate(values: np.ndarray, seed: int = 0) -> list[Estimate]:
+    """Means with 95 % percentile-bootstrap intervals over independent deals.
+
+    Deals are drawn whole: all quantities share each resample. Intervals of a few dozen deals are somewhat too narrow.
+
+    Args:
+        values: (D, M) numbers, one row a deal.
+        seed: seed of the resampling.
+
+    Returns:
+        M estimates; without interval where D is 1.
+    """
+    deals, quantities = values.shape
+    means = values.mean(axis=0)
+    if deals < 2:
+        return [Estimate(float(mean), None, None) for mean in means]
+    columns = np.ascontiguousarray(values.T)
+    batch = max(1, _BATCH_NUMBERS // (deals * quantities))
+    interval = bootstrap(
+        (columns,), np.mean, axis=-1, vectorized=True, n_resamples=RESAMPLES, batch=batch,
+        confidence_level=CONFIDENCE, method="percentile", rng=np.random.default_rng(seed),
+    ).confidence_interval  # fmt: skip
+    ends = zip(means, np.atleast_1d(interval.low), np.atleast_1d(interval.high), strict=True)
+    return [Estimate(float(mean), float(low), float(high)) for mean, low, high in ends]
+
+
+def estimate_share(share: Estimate, deals: int) -> Estimate:
+    """Correct the estimate of a share (0..1) that was 0 in all deals, or 1: resampling sees no doubt there.
+
+    The other end becomes the largest chance of anything else that stays unseen in 2.5 % of samples of so many deals.
+    """
+    if share.low is None or share.low != share.high or share.mean not in (0.0, 1.0):
+        return share
+    unseen = ((1 - CONFIDENCE) / 2) ** (1 / deals)
+    return Estimate(share.mean, 0.0, 1 - unseen) if share.mean == 0.0 else Estimate(share.mean, unseen, 1.0)
+
+
+def rest(share: Estimate, seats: int) -> Estimate:
+    """What each of `seats` others has on average of what a share (0..1) leaves."""
+    low, high = (None if end is None else (1 - end) / seats for end in (share.high, share.low))
+    return Estimate((1 - share.mean) / seats, low, high)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A match in numbers; ``opponents`` speaks of a single opponent seat."""
+
+    candidate: str
+    opponent: str
+    deals: int
+    games: int
+    rounds: int
+    par: float
+    win_share: Estimate
+    points_per_round: Estimate
+    statistics: dict[str, Estimate]
+    """Per round and seat, by the game's names."""
+    opponent_win_share: Estimate
+    opponent_points_per_round: Estimate
+    opponent_statistics: dict[str, Estimate]
+
+
+def summarize(match: Match) -> Summary:
+    """Means and intervals of a match; the resampling is seeded by the match's seed."""
+    names = match.game.statistics
+    own = [match.win_share[:, None], match.points[:, None], match.statistics]
+    others = [match.opponent_points[:, None], match.opponent_statistics]
+    found = estimate(np.concatenate(own + others, axis=1), match.seed)
+    half = 2 + len(names)
+    win_share = estimate_share(found[0], match.deals)
+    return Summary(
+        candidate=match.candidate,
+        opponent=match.opponent,
+        deals=match.deals,
+        games=match.deals * int(match.rules.num_players),
+        rounds=int(match.rounds.sum()),
+        par=match.par,
+        win_share=win_share,
+        points_per_round=found[1],
+        statistics=dict(zip(names, found[2:half], strict=True)),
+        opponent_win_share=rest(win_share, int(match.rules.num_players) - 1),
+        opponent_points_per_round=found[half],
+        opponent_statistics=dict(zip(names, found[half + 1 :], strict=True)),
+    )
+
+
+def match_table(summaries: Sequence[Summary]) -> Table:
+    """A table with one column for each opponent."""
+    first = summaries[0]
+    between = " " if len(summaries) <= 2 else "\n"  # three columns of whole lines are too wide for most screens
+    table = Table(title=f"{first.candidate}, once in each seat of every deal")
+    table.add_column("against")
+    for summary in summaries:
+        table.add_column(summary.opponent, justify="right", overflow="fold")
+
+    def row(name: str, text: Callable[[Summary], str], section: bool = False) -> None:
+        table.add_row(name, *map(text, summaries), end_section=section)
+
+    row("deals (games)", lambda s: f"{s.deals:,} ({s.games:,})")
+    row("win share", lambda s: s.win_share.text(True, between))
+    row("par", lambda s: f"{100 * s.par:.1f} %")
+    row("opponent's win share", lambda s: s.opponent_win_share.text(True, between), section=True)
+    row("points per round", lambda s: s.points_per_round.text(between=between))
+    row("opponent's points", lambda s: s.opponent_points_per_round.text(between=between), section=True)
+    for name in first.statistics:
+        if name != "points":  # said above
+            row(f"{name} per round", lambda s, name=name: s.statistics[name].text(between=between))  # type: ignore[misc]
+    table.caption = f"Brackets: {100 * CONFIDENCE:.0f} % bootstrap intervals over deals."
+    return table
+
+
+def match_document(
+    matches: Sequence[Match], summaries: Sequence[Summary], command: Sequence[str], greedy: bool
+) -> dict[str, Any]:
+    """All that is needed to judge and to repeat matches of one candidate, game and seed, as plain JSON types.
+
+    Args:
+        matches: one or more matches.
+        summaries: their summaries.
+        command: the command line that was given.
+        greedy: whether policies took their likeliest actions.
+    """
+    first = matches[0]
+    return {
+        "command": list(command),
+        "game": first.game.name,
+        "rules": asdict(first.rules),
+        "candidate": first.candidate,
+        "greedy": greedy,
+        "seed": first.seed,
+        "first_deal_seed": first.first_seed,
+        "deals": first.deals,
+        "games": summaries[0].games,
+        "confidence": CONFIDENCE,
+        "interval": f"percentile bootstrap over deals, {RESAMPLES} resamples; exact for win shares of all 0 or all 1",
+        "tables": [asdict(summary) for summary in summaries],
+        "versions": versions(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of everything that a result may depend on; ``engine`` is a digest of the games' sources."""
+    found = {"python": platform.python_version(), "platform": platform.platform(), "engine": source_hash()}
+    for name in ("taash", "numpy", "numba", "scipy", "torch"):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def check_json_path(path: Path) -> None:
+    """Raise ValueError where a file cannot be written, before long work is done for it."""
+    if path.is_dir():
+        raise ValueError(f"cannot write {path}: it is a directory")
+    probe = _partial(path.resolve())
+    try:
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise ValueError(f"cannot write {path}: {error.strerror}") from None
+
+
+def write_json(path: Path, document: Any) -> None:
+    """Write a document so that the file is, at any moment, either the old one or the complete new one."""
+    path = path.resolve()
+    partial = _partial(path)
+    try:
+        with partial.open("w", encoding="utf-8") as file:
+            json.dump(document, file, indent=2, allow_nan=False)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _partial(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}.partial")
+
+
+def progress_bar() -> Progress:
+    """A progress bar on the error stream that vanishes when done."""
+    return Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+        console=Console(stderr=True), transient=True,
+    )  # fmt: skip
