@@ -1,0 +1,299 @@
+"""Settings of a training run: dataclasses, read from YAML and from the command line."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+import re
+from argparse import ArgumentError
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml  # type: ignore[import-untyped]
+from jsonargparse import ArgumentParser, Namespace, set_loader, set_parsing_settings
+
+from envs.game import find_game
+from envs.options import check_int
+from training.network import resolve_precision
+from training.opponents import check_shares
+
+
+class ConfigError(ValueError):
+    """A setting that is unknown or impossible, in one line."""
+
+
+def _check_number(name: str, value: float, low: float, high: float = math.inf, *, above: bool = False) -> None:
+    if not (low < value if above else low <= value) or not value <= high or not math.isfinite(value):
+        span = f"more than {low:g}" if above else f"at least {low:g}"
+        span += "" if high == math.inf else f" and at most {high:g}"
+        raise ValueError(f"option {name}={value!r} is not possible: {name} must be {span}")
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """The network."""
+
+    hidden: list[int] = field(default_factory=lambda: [256, 256])
+    """Widths of the hidden layers."""
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Numbers of the matrix products while training; auto is bfloat16, twice as fast, where the processor has it."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "precision", resolve_precision(self.precision))
+        if not self.hidden:
+            raise ValueError("option network.hidden=[] is not possible: it must name at least one layer")
+        for width in self.hidden:
+            check_int("network.hidden", width, 1)
+
+
+@dataclass(frozen=True)
+class RolloutConfig:
+    """Playing."""
+
+    tables: int = 1024
+    """Games played at once."""
+    steps: int = 128
+    """Decisions of each table between two updates."""
+    opponents: dict[str, float] = field(default_factory=lambda: {"self": 0.9, "random": 0.1})
+    """Shares of the tables by opponent: self (the learner holds all seats), random, or a rule-based player by name."""
+    learner_seats: int = 2
+    """Most seats that the learner holds at a table with other players (1 to this many)."""
+    scatter: int = 500
+    """Random moves, at most, before the first decision, so that games do not march in step; about a game's length."""
+
+    def __post_init__(self) -> None:
+        check_int("rollout.tables", self.tables, 1)
+        check_int("rollout.steps", self.steps, 2)
+        check_int("rollout.learner_seats", self.learner_seats, 1)
+        check_int("rollout.scatter", self.scatter, 0)
+
+
+@dataclass(frozen=True)
+class PPOConfig:
+    """Learning."""
+
+    learning_rate: float = 1e-3
+    """Step size of Adam at the start."""
+    final_learning_rate: float = 0.0
+    """Step size once the budget of decisions is spent; linear in between."""
+    epochs: int = 1
+    """Passes over each batch of decisions."""
+    minibatches: int = 16
+    """Parts of a batch; each is one step of Adam on rollout.steps / minibatches time steps of all tables."""
+    clip: float = 0.2
+    """The policy's probability ratios are clipped to 1 - clip .. 1 + clip."""
+    gae_lambda: float = 0.95
+    """Lambda of the generalised advantage estimates."""
+    entropy: float | dict[str, float] = 0.01
+    """Weight of the policy's entropy: a number, or one for each group of actions."""
+    value: float = 0.5
+    """Weight of the value loss."""
+    reward_scale: float = 0.1
+    """Factor on rewards while learning; a round's reward should become about 1."""
+    max_gradient: float = 0.5
+    """Longest gradient; longer ones are scaled down to this norm."""
+
+    def __post_init__(self) -> None:
+        _check_number("ppo.learning_rate", self.learning_rate, 0, above=True)
+        _check_number("ppo.final_learning_rate", self.final_learning_rate, 0)
+        check_int("ppo.epochs", self.epochs, 1)
+        check_int("ppo.minibatches", self.minibatches, 1)
+        _check_number("ppo.clip", self.clip, 0, 1, above=True)
+        _check_number("ppo.gae_lambda", self.gae_lambda, 0, 1)
+        weights = self.entropy if isinstance(self.entropy, dict) else {"": self.entropy}
+        for name, weight in weights.items():
+            _check_number(f"ppo.entropy{'.' if name else ''}{name}", weight, 0)
+        _check_number("ppo.value", self.value, 0)
+        _check_number("ppo.reward_scale", self.reward_scale, 0, above=True)
+        _check_number("ppo.max_gradient", self.max_gradient, 0, above=True)
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Length, pace and records of the run."""
+
+    decisions: int = 50_000_000
+    """Budget of decisions (forced moves need none); the step size falls to its end over these."""
+    minutes: float | None = None
+    """Time limit in minutes; null for none."""
+    threads: int = 2
+    """Processor threads."""
+    checkpoint_minutes: float = 1.0
+    """Minutes between checkpoints; only the last is kept."""
+    keep_minutes: float = 10.0
+    """Minutes between checkpoints that are kept for good."""
+
+    def __post_init__(self) -> None:
+        check_int("run.decisions", self.decisions, 1)
+        if self.minutes is not None:
+            _check_number("run.minutes", self.minutes, 0, above=True)
+        check_int("run.threads", self.threads, 1)
+        _check_number("run.checkpoint_minutes", self.checkpoint_minutes, 0, above=True)
+        _check_number("run.keep_minutes", self.keep_minutes, 0, above=True)
+
+
+@dataclass(frozen=True)
+class Config:
+    """A training run."""
+
+    game: str = "kachuful"
+    """Name of the game."""
+    seed: int = 0
+    """Seed of everything random (0..2**30-1)."""
+    rules: dict[str, Any] = field(default_factory=dict)
+    """Options of the game, and preset for a preset of it: --rules.num_players 5."""
+    pad_seats: bool = False
+    """Lay observations out for the largest table, so that the network fits any number of players."""
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    rollout: RolloutConfig = field(default_factory=RolloutConfig)
+    ppo: PPOConfig = field(default_factory=PPOConfig)
+    run: RunConfig = field(default_factory=RunConfig)
+
+    def __post_init__(self) -> None:
+        check_int("seed", self.seed, 0, 2**30 - 1)
+        game = find_game(self.game)
+        try:
+            game.make_rules(**self.rules)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"rules: {error}") from None
+        check_shares(self.rollout.opponents, game)
+        if self.rollout.steps % self.ppo.minibatches:
+            raise ValueError(
+                f"option ppo.minibatches={self.ppo.minibatches} is not possible: it must divide rollout.steps, "
+                f"which is {self.rollout.steps}"
+            )
+        if isinstance(self.ppo.entropy, dict):
+            groups = sorted(game.action_groups)
+            if sorted(self.ppo.entropy) != groups:
+                raise ValueError(
+                    f"option ppo.entropy is not possible: it must be a number, or one for each of {', '.join(groups)}"
+                )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All settings as plain nested dictionaries."""
+        return dataclasses.asdict(self)
+
+    def to_yaml(self) -> str:
+        """All settings as YAML that `read_config` reads back."""
+        return yaml.safe_dump(self.to_dict(), sort_keys=False)
+
+
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]
+    """YAML in which only true and false are booleans: `off`, `no` and `N` are names that a game's options use."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    key: [(tag, pattern) for tag, pattern in found if tag not in ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:float")]
+    for key, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|True|false|False)$"), list("tTfF"))
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"^[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?$|^[-+]?\.inf$|^\.nan$"),
+    list("-+0123456789."),
+)
+
+
+def _load_yaml(text: str) -> Any:
+    return yaml.load(text, _Loader)
+
+
+set_loader("yaml", _load_yaml, exceptions=(yaml.YAMLError,))
+set_parsing_settings(docstring_parse_attribute_docstrings=True)
+
+
+def make_parser(**settings: Any) -> ArgumentParser:
+    """Parser of ``--config FILE`` and of all settings as ``--section.key value``; scripts add their own arguments."""
+    parser = ArgumentParser(exit_on_error=False, allow_abbrev=False, **settings)
+    parser.add_argument("--config", action="config", help="YAML file of settings; what follows it on the line wins")
+    parser.add_class_arguments(Config)
+    return parser
+
+
+def parse_config(parser: ArgumentParser, arguments: Sequence[str]) -> tuple[Config, Namespace]:
+    """Parse a command line with a parser from `make_parser`; returns the settings and the script's own arguments.
+
+    Raises:
+        ConfigError: one line that says what is wrong, and where.
+    """
+    for at, argument in enumerate(arguments):
+        if argument == "--config" and at + 1 < len(arguments):
+            _check_file(parser, Path(arguments[at + 1]))
+        elif argument.startswith("--config="):
+            _check_file(parser, Path(argument.removeprefix("--config=")))
+    try:
+        found = parser.parse_args(list(arguments))
+        settings = {field.name: found.pop(field.name) for field in dataclasses.fields(Config)}
+        found.pop("config")
+        sections = parser.instantiate(Namespace(**settings))  # type: ignore[no-untyped-call]
+        return Config(**{name: sections[name] for name in settings}), found
+    except (ArgumentError, TypeError, ValueError) as error:
+        raise ConfigError(_one_line(error, _known_options(parser))) from None
+
+
+def read_config(path: str | Path) -> Config:
+    """Read the settings of a YAML file; ConfigError if it is missing or wrong."""
+    return parse_config(make_parser(), ["--config", str(path)])[0]
+
+
+def _known_options(parser: ArgumentParser) -> list[str]:
+    return [option for action in parser._actions for option in action.option_strings if option.startswith("--")]
+
+
+def _check_file(parser: ArgumentParser, path: Path) -> None:
+    """Check a file of settings by itself, so that the message names it."""
+    try:
+        data = _load_yaml(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"no file {path}; --config takes a YAML file of settings") from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path}: cannot be read as YAML: {_one_line(error)}") from None
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path}: holds no settings; it must be YAML such as 'game: kachuful'")
+    names = [option[2:] for option in _known_options(parser)]
+    sections = {name.split(".")[0] for name in names if "." in name}
+    for section, value in data.items():
+        if section in sections and not isinstance(value, dict):
+            raise ConfigError(f"{path}: {section}={value!r} is not possible: it must be a section of settings")
+        for name in (section, *(f"{section}.{key}" for key in value)) if section in sections else (section,):
+            if name not in names:
+                raise ConfigError(f"{path}: no setting {name!r}{_nearest(str(name), names)}")
+    try:
+        parser.parse_object(data)
+    except (ArgumentError, TypeError, ValueError) as error:
+        raise ConfigError(f"{path}: {_one_line(error)}") from None
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, names, 1)
+    return f"; did you mean {near[0]!r}?" if near else "; --help lists all settings"
+
+
+_TYPES = {
+    "float": "a number",
+    "int": "an integer",
+    "bool": "true or false",
+    "str": "a text",
+    "dict": "a mapping",
+    "list": "a list such as [256, 256]",
+    "NoneType": "null",
+}
+
+
+def _one_line(error: Exception, options: Sequence[str] = ()) -> str:
+    """The message of a parser's error in one line and in plain words."""
+    text = " ".join(str(error).split())
+    unknown = re.search(r"unrecognized arguments: (\S+)", text)
+    if unknown:
+        name = unknown[1].split("=")[0]
+        return f"no option {name}{_nearest(name, options)}" if name[0] == "-" else f"unexpected argument {name!r}"
+    wrong = re.match(r'Parser key "([^"]+)":', text)
+    given = re.search(r"(?:Got|Given) value: (.*)$", text)
+    kinds = re.findall(r"Expected an? (?:<class '(\w+)'>|typing\.Literal\[(.*?)\]|(\w+))", text)
+    if wrong and given and kinds:
+        allowed = [f"one of {choices}" if choices else _TYPES.get(a or b, a or b) for a, choices, b in kinds]
+        return f"option {wrong[1]}={given[1]} is not possible: it must be {' or '.join(allowed)}"
+    return text

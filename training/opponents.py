@@ -1,0 +1,82 @@
+"""Who sits where while learning: the learner against itself and, at a share of the tables, against built-in players."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from envs.game import Game
+from envs.vector import PLAYER_ASK
+
+SELF = "self"
+"""Name of the tables at which the learner holds all seats."""
+
+
+class Tables(NamedTuple):
+    """The seats of N tables."""
+
+    kinds: tuple[str, ...]
+    """Names of the kinds of table: `SELF`, or the built-in player that the learner meets there."""
+    kind: np.ndarray
+    """(N,) int64: index into `kinds`."""
+    players: np.ndarray
+    """(N, seats) int8: player codes as `VectorEnv` takes them."""
+
+    def part(self, first: int, last: int) -> Tables:
+        """Tables ``first`` to ``last - 1``."""
+        return Tables(self.kinds, self.kind[first:last], self.players[first:last])
+
+    @property
+    def learner(self) -> np.ndarray:
+        """(N, seats) bool: the seats that the learner holds."""
+        return self.players == PLAYER_ASK
+
+
+def player_names(game: Game) -> tuple[str, ...]:
+    """Names that shares may give: the learner itself, then the built-in players in the order of their codes."""
+    return (SELF, "random", *game.rule_players)
+
+
+def check_shares(shares: Mapping[str, float], game: Game) -> None:
+    """Require known names and shares of at least 0 that are not all 0; raises ValueError."""
+    names = player_names(game)
+    for name, share in shares.items():
+        if name not in names:
+            raise ValueError(f"opponents: no player {name!r} in {game.title}; choose among {', '.join(names)}")
+        if not 0 <= share < float("inf"):
+            raise ValueError(f"opponents: share {name}={share!r} is not possible: it must be a number of at least 0")
+    if not sum(shares.values()) > 0:
+        raise ValueError("opponents: the shares are all 0; give at least one of them a share, such as self: 1")
+
+
+def seat_tables(
+    game: Game, num_players: int, num_tables: int, shares: Mapping[str, float], most_seats: int, seed: int
+) -> Tables:
+    """Share tables out among the opponents and draw the learner's seats.
+
+    Args:
+        game: the game.
+        num_players: seats of a table.
+        num_tables: N.
+        shares: weights by name (see `player_names`); tables are dealt out in proportion, rounded.
+        most_seats: most seats that the learner holds against built-in players; 1 to this many, equally often.
+        seed: seed of the draw.
+
+    Raises:
+        ValueError: impossible shares.
+    """
+    check_shares(shares, game)
+    kinds = tuple(name for name in player_names(game) if shares.get(name, 0) > 0)
+    ends = np.cumsum([shares[name] for name in kinds])
+    generator = np.random.default_rng(seed)
+    kind = generator.permutation(np.searchsorted(ends / ends[-1], (np.arange(num_tables) + 0.5) / num_tables))
+    players = np.full((num_tables, num_players), PLAYER_ASK, np.int8)
+    for table in range(num_tables):
+        name = kinds[kind[table]]
+        if name != SELF:
+            held = generator.integers(1, min(most_seats, num_players - 1) + 1)
+            others = generator.permutation(num_players)[held:]
+            players[table, others] = player_names(game).index(name) - 1
+    return Tables(kinds, kind, players)

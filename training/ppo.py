@@ -1,0 +1,199 @@
+"""Proximal policy optimisation as functions of arrays: choosing, advantages and losses (Schulman et al., 2017).
+
+A decision has few legal actions out of many, so the compiled functions work on lists of them: ``legal[i, :count[i]]``
+are the legal actions of decision i, ascending, and ``choice[i]`` is the place of the chosen one in that list.
+"""
+
+from __future__ import annotations
+
+from math import exp, log
+from typing import Any
+
+import numpy as np
+import torch
+
+from envs.jit import jit
+
+
+def masked_log_probabilities(logits: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """Log-probabilities of all actions, minus infinity for illegal ones.
+
+    Args:
+        logits: (B, A) floats.
+        mask: (B, A) bool, at least one action of each row legal.
+    """
+    return logits.float().masked_fill(~mask, -torch.inf).log_softmax(dim=1)
+
+
+@jit
+def list_legal(mask: Any, legal: Any, count: Any) -> None:
+    """Write the list of legal actions of each row of `mask` (B, A) to ``legal[i, :count[i]]``."""
+    for i in range(mask.shape[0]):
+        n = 0
+        for a in range(mask.shape[1]):
+            if mask[i, a]:
+                legal[i, n] = a
+                n += 1
+        count[i] = n
+
+
+@jit
+def choose_actions(
+    logits: Any, uniform: Any, legal: Any, count: Any, choice: Any, action: Any, log_probability: Any
+) -> None:
+    """Draw a legal action of each row from the softmax of its logits.
+
+    Args:
+        logits: (B, A) float32.
+        uniform: (B,) float32, random numbers of 0 <= u < 1, one for each draw.
+        legal: (B, A) integers, see above.
+        count: (B,) integers, see above.
+        choice: (B,) output, place of the drawn action in its list.
+        action: (B,) output, the drawn action.
+        log_probability: (B,) float32 output, its log-probability.
+    """
+    for i in range(logits.shape[0]):
+        n = count[i]
+        top = logits[i, legal[i, 0]]
+        for k in range(1, n):
+            top = max(top, logits[i, legal[i, k]])
+        total = np.float32(0.0)
+        for k in range(n):
+            total += np.float32(exp(logits[i, legal[i, k]] - top))
+        left = uniform[i] * total
+        drawn = 0
+        while drawn < n - 1:
+            left -= np.float32(exp(logits[i, legal[i, drawn]] - top))
+            if left < 0.0:
+                break
+            drawn += 1
+        choice[i] = drawn
+        action[i] = legal[i, drawn]
+        log_probability[i] = (logits[i, legal[i, drawn]] - top) - log(total)
+
+
+@jit
+def _policy_forward(logits: Any, legal: Any, count: Any, choice: Any, listed: Any, chosen: Any, entropy: Any) -> None:
+    """Write log-probabilities of the listed actions to `listed` (B, A), of the choice to `chosen`, and entropies."""
+    for i in range(logits.shape[0]):
+        n = count[i]
+        top = logits[i, legal[i, 0]]
+        for k in range(1, n):
+            top = max(top, logits[i, legal[i, k]])
+        total = np.float32(0.0)
+        for k in range(n):
+            total += np.float32(exp(logits[i, legal[i, k]] - top))
+        log_total = np.float32(log(total))
+        spread = np.float32(0.0)
+        for k in range(n):
+            value = (logits[i, legal[i, k]] - top) - log_total
+            listed[i, k] = value
+            spread -= np.float32(exp(value)) * value
+        chosen[i] = listed[i, choice[i]]
+        entropy[i] = spread
+
+
+@jit
+def _policy_backward(
+    legal: Any, count: Any, choice: Any, listed: Any, entropy: Any, grad_chosen: Any, grad_entropy: Any, grad: Any
+) -> None:
+    """Write the gradient by the logits, zero for illegal actions, to `grad` (B, A)."""
+    for i in range(grad.shape[0]):
+        for a in range(grad.shape[1]):
+            grad[i, a] = 0.0
+        for k in range(count[i]):
+            value = listed[i, k]
+            probability = np.float32(exp(value))
+            grad[i, legal[i, k]] = -probability * (grad_chosen[i] + grad_entropy[i] * (value + entropy[i]))
+        grad[i, legal[i, choice[i]]] += grad_chosen[i]
+
+
+class _LegalPolicy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, logits: torch.Tensor, *lists: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        listed = torch.empty(logits.shape, dtype=torch.float32)
+        chosen = torch.empty(len(logits), dtype=torch.float32)
+        entropy = torch.empty(len(logits), dtype=torch.float32)
+        arrays = (logits.detach(), *lists, listed, chosen, entropy)
+        _policy_forward(*(tensor.numpy() for tensor in arrays))
+        ctx.save_for_backward(*lists, listed, entropy)
+        return chosen, entropy
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        saved = ctx.saved_tensors
+        grad = torch.empty(saved[3].shape, dtype=torch.float32)
+        arrays = (*saved, *(part.contiguous() for part in grads), grad)
+        _policy_backward(*(tensor.numpy() for tensor in arrays))
+        return grad, None, None, None
+
+
+def chosen_log_probability_and_entropy(
+    logits: torch.Tensor, legal: torch.Tensor, count: torch.Tensor, choice: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Log-probability (B,) of each chosen action and entropy (B,), in nats, of its policy, with gradients.
+
+    Args:
+        logits: (B, A) float32 on the CPU.
+        legal: (B, A) integers, see above.
+        count: (B,) integers, see above.
+        choice: (B,) integers, see above.
+    """
+    return _LegalPolicy.apply(logits, legal, count, choice)  # type: ignore[no-any-return, no-untyped-call]
+
+
+@jit
+def seat_advantages(
+    turn: Any, value: Any, reward: Any, ended: Any, discount: float, advantage: Any, closed: Any
+) -> None:
+    """Generalised advantage estimates along each seat's own decisions within a round (Schulman et al., 2016), gamma 1.
+
+    A seat's decisions in a round are one trajectory; its reward arrives when the round ends. Where the round is
+    still open at the end, a seat's last decision lends its value to the one before it and has no advantage itself.
+
+    Args:
+        turn: (T, N) seat of the decision at each step and table.
+        value: (T, N) float32, its estimated value.
+        reward: (T, N, seats) float32, rewards of the round that ended after the decision.
+        ended: (T, N) bool, whether a round ended after the decision.
+        discount: lambda, 0..1.
+        advantage: (T, N) float32 output; 0 where there is none.
+        closed: (T, N) bool output, whether there is one.
+    """
+    steps, tables = turn.shape
+    seats = reward.shape[2]
+    next_value = np.zeros((tables, seats), np.float32)
+    next_advantage = np.zeros((tables, seats), np.float32)
+    gain = np.zeros((tables, seats), np.float32)
+    known = np.zeros((tables, seats), np.bool_)
+    for t in range(steps - 1, -1, -1):
+        for i in range(tables):
+            if ended[t, i]:
+                for s in range(seats):
+                    next_value[i, s] = 0.0
+                    next_advantage[i, s] = 0.0
+                    gain[i, s] = reward[t, i, s]
+                    known[i, s] = True
+            seat = turn[t, i]
+            closed[t, i] = known[i, seat]
+            advantage[t, i] = 0.0
+            if known[i, seat]:
+                error = gain[i, seat] + next_value[i, seat] - value[t, i]
+                advantage[t, i] = error + np.float32(discount) * next_advantage[i, seat]
+            next_value[i, seat] = value[t, i]
+            next_advantage[i, seat] = advantage[t, i]
+            gain[i, seat] = 0.0
+            known[i, seat] = True
+
+
+def clipped_policy_loss(
+    log_probability: torch.Tensor, old_log_probability: torch.Tensor, advantage: torch.Tensor, clip: float
+) -> torch.Tensor:
+    """Minus the clipped surrogate objective of each decision, (B,)."""
+    ratio = (log_probability - old_log_probability).exp()
+    return -torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage)
+
+
+def value_loss(value: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    """Half the squared error of each value, (B,)."""
+    return 0.5 * (value - target).square()

@@ -1,0 +1,177 @@
+"""Playing many tables with the current network and keeping what was decided."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from envs.vector import VectorEnv
+from training.network import PolicyNetwork
+from training.opponents import Tables
+from training.ppo import choose_actions, list_legal, seat_advantages
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """A batch of decisions; every field has the shape (T, N, …), N tables being asked at each of T steps.
+
+    The buffers are those of the `Rollout`: they are valid until its next `collect`.
+    """
+
+    observation: torch.Tensor
+    """(T, N, F) uint8."""
+    legal: torch.Tensor
+    """(T, N, A) integers: lists of legal actions (see `training.ppo`)."""
+    count: torch.Tensor
+    """(T, N) int16: their lengths."""
+    choice: torch.Tensor
+    """(T, N) int16: place of the chosen action in its list."""
+    action: torch.Tensor
+    """(T, N) int64: the chosen action."""
+    log_probability: torch.Tensor
+    """(T, N) float32: its log-probability when it was chosen."""
+    value: torch.Tensor
+    """(T, N) float32: the value estimated then."""
+    advantage: torch.Tensor
+    """(T, N) float32: the advantage, 0 for decisions that are not closed."""
+    closed: torch.Tensor
+    """(T, N) bool: decisions to learn from; the rest only lent their value (see `seat_advantages`)."""
+
+
+class Rollout:
+    """Games that go on from one call of `collect` to the next.
+
+    Args:
+        env: the games; must skip forced moves and count statistics.
+        tables: who sits at them.
+        steps: decisions T of each table in a rollout.
+        scatter: random moves, at most, that begin each game of the first reset.
+        generator: source of the choices.
+    """
+
+    def __init__(
+        self, env: VectorEnv, tables: Tables, steps: int, scatter: int = 0, generator: torch.Generator | None = None
+    ) -> None:
+        self.env = env
+        self.tables = tables
+        self.generator = generator
+        n, seats, actions = env.num_envs, env.num_players, env.num_actions
+        self.turn = np.zeros((steps, n), np.int8)
+        self.reward = np.zeros((steps, n, seats), np.float32)
+        self.ended = np.zeros((steps, n), np.bool_)
+        self.decisions = Decisions(
+            observation=torch.zeros(steps, n, env.num_features, dtype=torch.uint8),
+            legal=torch.zeros(steps, n, actions, dtype=torch.uint8 if actions <= 256 else torch.int16),
+            count=torch.zeros(steps, n, dtype=torch.int16),
+            choice=torch.zeros(steps, n, dtype=torch.int16),
+            action=torch.zeros(steps, n, dtype=torch.int64),
+            log_probability=torch.zeros(steps, n),
+            value=torch.zeros(steps, n),
+            advantage=torch.zeros(steps, n),
+            closed=torch.zeros(steps, n, dtype=torch.bool),
+        )
+        self.rounds = np.zeros(n, np.int64)
+        """(N,) rounds that ended in the last call of `collect`."""
+        self.statistics = np.zeros((n, seats, len(env.game.statistics)), np.float32)
+        """(N, seats, K) the game's statistics, summed over those rounds."""
+        self._inputs = torch.empty(0)
+        self.batch = env.reset(scatter=scatter)
+
+    def collect(self, network: PolicyNetwork, discount: float, reward_scale: float = 1.0) -> Decisions:
+        """Play T decisions of each table and estimate their advantages.
+
+        Args:
+            network: decides; its values are in rewards times `reward_scale`.
+            discount: lambda of the advantages.
+            reward_scale: factor from rewards to what is learnt.
+        """
+        kept = self.decisions
+        views = (kept.legal, kept.count, kept.choice, kept.action, kept.log_probability)
+        legal, count, choice, action, log_probability = (tensor.numpy() for tensor in views)
+        observation = kept.observation.numpy()
+        actor = copy.deepcopy(network).to(network.dtype)  # converts the weights once, not at each step
+        uniform = torch.rand(kept.value.shape, generator=self.generator).numpy()
+        self.statistics[:] = 0
+        self.rounds[:] = 0
+        for t in range(len(observation)):
+            observation[t] = self.batch.observation
+            self.turn[t] = self.batch.turn
+            list_legal(self.batch.action_mask, legal[t], count[t])
+            with torch.inference_mode():
+                logits, kept.value[t] = actor(kept.observation[t])
+            choose_actions(logits.numpy(), uniform[t], legal[t], count[t], choice[t], action[t], log_probability[t])
+            self.batch = self.env.step(action[t])
+            self.reward[t] = self.batch.rewards
+            self.ended[t] = self.batch.round_over
+            self.rounds += self.batch.rounds
+            self.statistics += self.batch.statistics
+        seat_advantages(
+            self.turn,
+            kept.value.numpy(),
+            self.reward * np.float32(reward_scale),
+            self.ended,
+            discount,
+            kept.advantage.numpy(),
+            kept.closed.numpy(),
+        )
+        return kept
+
+    def inputs(self, times: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+        """Observations of some time steps of all tables as floats, (len(times) · N, F); valid until the next call."""
+        observation = self.decisions.observation
+        if self._inputs.shape[0] != len(times) or self._inputs.dtype != dtype:
+            self._inputs = torch.empty(len(times), *observation.shape[1:], dtype=dtype)
+        for rows, t in zip(self._inputs, times.tolist(), strict=True):
+            rows.copy_(observation[t])
+        return self._inputs.flatten(0, 1)
+
+    def state(self) -> dict[str, torch.Tensor]:
+        """All that `restore` needs, as tensors of bytes."""
+        states = self.env.get_state()
+        found = {"games": torch.from_numpy(states.view(np.uint8).reshape(len(states), -1))}
+        if self.generator is not None:
+            found["generator"] = self.generator.get_state()
+        return found
+
+    def restore(self, state: Mapping[str, torch.Tensor]) -> None:
+        """Go on where another rollout of the same tables was; ValueError or RuntimeError if they are others."""
+        states = self.env.get_state()
+        games = state["games"].numpy()
+        if games.shape != (len(states), states.dtype.itemsize):
+            raise ValueError(f"{games.shape[0]} tables of {games.shape[-1]} bytes are given for {len(states)}")
+        if self.generator is not None:
+            self.generator.set_state(state["generator"])
+        self.batch = self.env.set_state(games.reshape(-1).view(states.dtype))
+
+
+class Outcome(NamedTuple):
+    """Means over the rounds that ended in a rollout, of the learner's seats at one kind of table."""
+
+    reward: float
+    """Reward of a seat and round, in the game's points."""
+    statistics: dict[str, float]
+    """The game's statistics of a seat and round."""
+
+
+def outcomes(rollouts: Sequence[Rollout]) -> dict[str, Outcome]:
+    """What became of the last rollouts, by kind of table; kinds without a finished round are left out."""
+    first = rollouts[0]
+    kind = np.concatenate([rollout.tables.kind for rollout in rollouts])
+    learner = np.concatenate([rollout.tables.learner for rollout in rollouts])
+    rounds = np.concatenate([rollout.rounds for rollout in rollouts])
+    reward = np.concatenate([rollout.reward.sum(axis=0) for rollout in rollouts])
+    statistics = np.concatenate([rollout.statistics for rollout in rollouts])
+    found = {}
+    for k, name in enumerate(first.tables.kinds):
+        here = learner & (kind == k)[:, None]
+        count = int((here.sum(axis=1) * rounds).sum())
+        if count:
+            means = statistics[here].sum(axis=0) / count
+            named = dict(zip(first.env.game.statistics, means.tolist(), strict=True))
+            found[name] = Outcome(float(reward[here].sum()) / count, named)
+    return found
