@@ -228,16 +228,42 @@ while env.agents:
     mask = env.last()[0]["action_mask"]
     env.step(random.choice(numpy.flatnonzero(mask).tolist()) if mask.any() else None)
 print(now() - start)"""
+EVERY_KERNEL = """from time import perf_counter as now
+start = now()
+import dataclasses, importlib, numpy
+from envs import loops
+from envs.game import find_game
+from envs.sampling import new_plan
+from envs.vector import VectorEnv
+from training.config import Config
+from training.trainer import Trainer
+game = find_game("{game}")
+env = importlib.import_module("envs.{game}_v0").env()
+env.reset(seed=0)
+env.step(int(env.last()[0]["action_mask"].argmax()))
+env.state(), env.unwrapped.determinize(0, 0)
+seats = env.unwrapped.rules.num_players
+codes = numpy.arange(seats, dtype=numpy.int8) % (1 + len(game.rule_players)) - 1
+batch = (tables := VectorEnv(game, 4, state=True, statistics=True, players=codes)).reset(scatter=9)
+tables.step(batch.action_mask.argmax(axis=1))
+states, options = tables.get_state(), game.make_rules().record()
+loops.random_moves(states, options, 1, 0)
+loops.sample_deals(states[:1], options, 0, 0, new_plan(), states[1:])
+config = Config(game="{game}")
+Trainer(dataclasses.replace(config, rollout=dataclasses.replace(config.rollout, tables=16))).update()
+print(now() - start)"""
 
 
 def startup() -> dict[str, float]:
-    """Seconds to import the package, and to have played a first game, with and without code compiled before."""
+    """Seconds to import the package, to have played a first game, and to have compiled everything from nothing."""
     code = FIRST_GAME.format(game=GAMES[0])
     seconds_of(code)  # fills the cache
     times = {"import_envs": [seconds_of(IMPORT) for _ in range(REPETITIONS)], "first_game_warm": []}
     times["first_game_warm"] = [seconds_of(code) for _ in range(REPETITIONS)]
     with tempfile.TemporaryDirectory() as folder:
         times["first_game_cold"] = [seconds_of(code, NUMBA_CACHE_DIR=folder)]
+    with tempfile.TemporaryDirectory() as folder:
+        times["every_kernel_cold"] = [seconds_of(EVERY_KERNEL.format(game=GAMES[0]), NUMBA_CACHE_DIR=folder)]
     return {name: statistics.median(values) for name, values in times.items()}
 
 
