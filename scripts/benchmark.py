@@ -11,212 +11,26 @@ vector_uint8  `VectorEnv.step`, 2,048 games, with observations, masks and reward
               actions is not (the rate with it stands under meta)
 raw_env, env  PettingZoo's agent loop over whole games, resets included; actions are drawn, and timed, with
               `random.choice(np.flatnonzero(mask).tolist())`
+determinize   deals drawn for a seat, a thousand for each position in the middle of a round of ten cards
+heuristic     whole games between copies of the game's strongest rule-based player
 train         the default training configuration end to end; matmul_share is the rate of the network's matrix products
               over that of plain matrix products of the same shapes and precision, measured before and after
 """
 
 from __future__ import annotations
 
-import importlib
 import os
 import platform
-import random
 import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
-import numpy as np
 from jsonargparse import ArgumentError, ArgumentParser, Namespace
 
-from envs import loops
-from envs.cards import random_below, random_bits, stream_key
-from envs.game import find_game
-from envs.jit import jit
-from envs.vector import VectorEnv
-
-GAMES = ("kachuful",)
-REPETITIONS = 5
-ENGINE_GAMES = 1024
-VECTOR_GAMES = 2048
-Measurement = Callable[[float], dict[str, float]]
-"""Takes seconds, returns ``rate`` (decisions per second) and figures beside it."""
-
-
-def engine(game_name: str) -> Measurement:
-    """The engine alone: random moves in many games, a new key for each block of moves."""
-    game = find_game(game_name)
-    options = game.make_rules().record()
-    states = np.zeros(ENGINE_GAMES, game.state)
-    loops.start_games(states, options, 0)
-    key = 0
-
-    def measure(seconds: float) -> dict[str, float]:
-        nonlocal key
-        made, start = 0, perf_counter()
-        while (spent := perf_counter() - start) < seconds or made == 0:
-            key += 1
-            made += loops.random_moves(states, options, 64, stream_key(key, 0))
-        return {"rate": made / spent}
-
-    return measure
-
-
-@jit
-def draw_actions(mask: Any, key: int, actions: Any) -> None:
-    """Draw a uniformly random legal action in each row of a mask."""
-    for i in range(mask.shape[0]):
-        count = 0
-        for a in range(mask.shape[1]):
-            count += mask[i, a]
-        left = random_below(random_bits(key & 0xFFFFFFFF, key >> 32, i), count)
-        a = -1
-        while left >= 0:
-            a += 1
-            left -= mask[i, a]
-        actions[i] = a
-
-
-def vector_uint8(game_name: str) -> Measurement:
-    """Many games at once with all features."""
-    env = VectorEnv(game_name, VECTOR_GAMES)
-    mask = env.reset(scatter=1000).action_mask.view(np.uint8)
-    actions = np.zeros(VECTOR_GAMES, np.int64)
-    draws = 0
-
-    def measure(seconds: float) -> dict[str, float]:
-        nonlocal draws
-        steps, stepping, start = 0, 0.0, perf_counter()
-        while (spent := perf_counter() - start) < seconds or steps == 0:
-            draws += 1
-            draw_actions(mask, stream_key(draws, 0), actions)
-            before = perf_counter()
-            env.step(actions)
-            stepping += perf_counter() - before
-            steps += 1
-        return {"rate": steps * VECTOR_GAMES / stepping, "with_drawing": steps * VECTOR_GAMES / spent}
-
-    return measure
-
-
-def pettingzoo_loop(game_name: str, face: str) -> Measurement:
-    """Whole games through the PettingZoo face `face` (``raw_env`` or ``env``)."""
-    env = getattr(importlib.import_module(f"envs.{game_name}_v0"), face)()
-    seed = 0
-
-    def measure(seconds: float) -> dict[str, float]:
-        nonlocal seed
-        made, start = 0, perf_counter()
-        while (spent := perf_counter() - start) < seconds or made == 0:
-            seed += 1
-            env.reset(seed=seed)
-            for _ in env.agent_iter():
-                observation, _, terminated, truncated, _ = env.last()
-                if terminated or truncated:
-                    env.step(None)
-                else:
-                    env.step(random.choice(np.flatnonzero(observation["action_mask"]).tolist()))
-                    made += 1
-        return {"rate": made / spent}
-
-    return measure
-
-
-def raw_env(game_name: str) -> Measurement:
-    """PettingZoo without checks."""
-    return pettingzoo_loop(game_name, "raw_env")
-
-
-def env(game_name: str) -> Measurement:
-    """PettingZoo with the checks of its three wrappers."""
-    return pettingzoo_loop(game_name, "env")
-
-
-def train(game_name: str) -> Measurement:
-    """The default training configuration, between two measurements of plain matrix products."""
-    import torch
-
-    from training.config import Config
-    from training.trainer import measure as measure_training
-
-    config = Config(game=game_name)
-    torch.set_num_threads(config.run.threads)
-    game = find_game(game_name)
-    features = game.layout(game.make_rules().num_players, config.pad_seats).size
-    rows = config.rollout.tables * config.rollout.steps // config.ppo.minibatches
-    dtype = getattr(torch, config.network.precision)
-    widths = [features, *config.network.hidden, game.num_actions + 1]
-    factors = [
-        (torch.ones(rows, inputs, dtype=dtype), torch.ones(outputs, inputs, dtype=dtype).t())
-        for inputs, outputs in pairwise(widths)
-    ]
-    each = sum(2 * a.shape[0] * a.shape[1] * b.shape[1] for a, b in factors)
-
-    def plain(seconds: float) -> float:
-        """Floating-point operations per second of the products of a forward pass over a minibatch."""
-        passes, start = 0, perf_counter()
-        while (spent := perf_counter() - start) < seconds or passes == 0:
-            for a, b in factors:
-                torch.mm(a, b)
-            passes += 1
-        return passes * each / spent
-
-    def measure(seconds: float) -> dict[str, float]:
-        before = plain(seconds / 4)
-        found = measure_training(config, seconds)
-        rate = (before + plain(seconds / 4)) / 2
-        return {
-            "rate": found["decisions_per_second"],
-            "matmul_share": found["flops"] / rate,
-            "flops": found["flops"],
-            "plain_flops": rate,
-        }
-
-    return measure
-
-
-MEASUREMENTS: dict[str, Callable[[str], Measurement]] = {
-    "engine": engine,
-    "vector_uint8": vector_uint8,
-    "raw_env": raw_env,
-    "env": env,
-    "train": train,
-}
-NAMES = tuple(f"{game}/{name}" for game in GAMES for name in MEASUREMENTS)
-
-
-def run(names: list[str], seconds: float, advance: Callable[[], object]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Measure in turn, `REPETITIONS` times; returns the entries of the names, and what was measured beside them."""
-    prepared = {}
-    for name in names:
-        game_name, kind = name.split("/")
-        prepared[name] = MEASUREMENTS[kind](game_name)
-        prepared[name](0.0)  # compiles, and warms what can be warmed
-    found: dict[str, list[dict[str, float]]] = {name: [] for name in names}
-    for _ in range(REPETITIONS):
-        for name in names:
-            found[name].append(prepared[name](seconds))
-            advance()
-    spans = {
-        name: {key: spread([repetition[key] for repetition in repetitions]) for key in repetitions[0]}
-        for name, repetitions in found.items()
-    }
-    rates = {name: figures.pop("rate") for name, figures in spans.items()}
-    for name, figures in spans.items():
-        if "matmul_share" in figures:
-            rates[name]["matmul_share"] = figures["matmul_share"]["median"]
-    return rates, {name: figures for name, figures in spans.items() if figures}
-
-
-def spread(values: list[float]) -> dict[str, float]:
-    """Median, least and most."""
-    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
-
+from training.benchmarks import GAMES, NAMES, REPETITIONS, run
 
 IMPORT = "from time import perf_counter as now; start = now(); import envs; print(now() - start)"
 FIRST_GAME = """from time import perf_counter as now

@@ -10,8 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from training.benchmarks import draw_actions
+
 SCRIPT = Path(__file__).parents[1] / "scripts" / "benchmark.py"
-NAMES = ["kachuful/engine", "kachuful/vector_uint8", "kachuful/raw_env", "kachuful/env", "kachuful/train"]
+KINDS = ("engine", "vector_uint8", "raw_env", "env", "determinize", "heuristic", "train")
+NAMES = [f"kachuful/{kind}" for kind in KINDS]
 
 
 def benchmark(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
@@ -26,7 +29,7 @@ def test_the_file_is_one_object_with_a_key_for_each_measurement(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = tmp_path / "speed.json"
-    chosen = NAMES[:4]
+    chosen = NAMES[:6]
     assert benchmark(monkeypatch, "--only", ",".join(chosen), "--seconds", 0.01, "--json", path) == 0
     result = json.loads(path.read_text())
     shown = capsys.readouterr().out
@@ -69,11 +72,10 @@ def test_bad_input_is_told_in_one_line(
 
 
 def test_actions_are_drawn_uniformly_from_masks() -> None:
-    draw = runpy.run_path(str(SCRIPT))["draw_actions"]
     mask = np.zeros((4000, 89), np.uint8)
     mask[:, [3, 60, 88]] = 1
     actions = np.zeros(4000, np.int64)
-    draw(mask, 12345, actions)
+    draw_actions(mask, 12345, actions)
     values, counts = np.unique(actions, return_counts=True)
     assert values.tolist() == [3, 60, 88]
     assert np.abs(counts - 4000 / 3).max() < 5 * (4000 * 2 / 9) ** 0.5
