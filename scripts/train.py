@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 
 def train(arguments: Sequence[str]) -> int:
     """Start or resume the run that a command line asks for; returns the exit code."""
-    # Importing takes seconds; here it ends quietly with Ctrl-C.
+    # Importing takes seconds, and a Ctrl-C meanwhile should end quietly.
     from training.checkpoint import CheckpointError, find_checkpoint
     from training.config import ConfigError, make_parser, parse_config
     from training.trainer import Trainer
@@ -32,7 +37,8 @@ def train(arguments: Sequence[str]) -> int:
             raise ConfigError("--resume goes on in its own folder; leave out --out")
         if not own.resume and run.exists() and not (run.is_dir() and not any(run.iterdir())):
             raise ConfigError(f"{run} already exists; give --out another folder, or go on with --resume {run}")
-        trainer = Trainer(config)
+        with _patience():
+            trainer = Trainer(config)
         if own.resume:
             trainer.resume(run)
     except (ConfigError, CheckpointError, OSError) as error:
@@ -57,13 +63,34 @@ def _value_of(option: str, arguments: Sequence[str]) -> str | None:
     return None
 
 
+@contextmanager
+def _patience() -> Iterator[None]:
+    """Say what takes so long, if it does."""
+    timer = threading.Timer(3, print, ["compiling the game, which takes up to a minute once ..."], {"file": sys.stderr})
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _stop(_signal: int, _frame: FrameType | None) -> None:
+    # An exception could be lost inside the compiler, which calls back into Python.
+    print("train.py: interrupted", file=sys.stderr, flush=True)
+    os._exit(130)
+
+
 def main() -> int:
     """Run the command line: exit code 0, 2 for a mistake in it, 130 after Ctrl-C."""
+    before = signal.signal(signal.SIGINT, _stop)
     try:
         return train(sys.argv[1:])
     except KeyboardInterrupt:
-        print("train.py: interrupted; a run keeps its last checkpoint", file=sys.stderr)
+        print("train.py: interrupted at once; the run keeps its last checkpoint", file=sys.stderr)
         return 130
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 if __name__ == "__main__":

@@ -41,21 +41,32 @@ class PolicyAgent:
 
     def act(self, decisions: Decisions) -> np.ndarray:
         """(B,) int64 legal actions."""
+        if self.greedy:
+            return self.policy.act(*self._inputs(decisions))[: len(decisions)]
+        gumbel = -np.log(-np.log(decisions.uniforms(decisions.game.num_actions)))
+        return np.argmax(self._log_probabilities(decisions) + gumbel, axis=1)
+
+    def probabilities(self, decisions: Decisions) -> np.ndarray:
+        """(B, A) float32: the policy's probability of each action, 0 where it is illegal."""
+        chances: np.ndarray = np.exp(self._log_probabilities(decisions))
+        return chances
+
+    def _log_probabilities(self, decisions: Decisions) -> np.ndarray:
         import torch
 
         from training.ppo import masked_log_probabilities
 
-        # Matrix products of fewer rows may be summed in another order, and games must not depend on their company.
-        rows = np.arange(max(len(decisions), LEAST_ROWS)) % len(decisions)
-        observation = decisions.observation(self.policy.pad_seats)[rows]
-        mask = decisions.action_mask[rows]
-        if self.greedy:
-            return self.policy.act(observation, mask)[: len(decisions)]
+        observation, mask = self._inputs(decisions)
         with torch.inference_mode():
             logits, _ = self.policy.network(torch.from_numpy(observation))
-            chances = masked_log_probabilities(logits, torch.from_numpy(mask))[: len(decisions)].numpy()
-        gumbel = -np.log(-np.log(decisions.uniforms(mask.shape[1])))
-        return np.argmax(chances + gumbel, axis=1)
+            chances = masked_log_probabilities(logits, torch.from_numpy(mask))
+        return chances[: len(decisions)].numpy()
+
+    def _inputs(self, decisions: Decisions) -> tuple[np.ndarray, np.ndarray]:
+        """Observations and masks, repeated where they are few."""
+        # Matrix products of fewer rows may be summed in another order, and games must not depend on their company.
+        rows = np.arange(max(len(decisions), LEAST_ROWS)) % len(decisions)
+        return decisions.observation(self.policy.pad_seats)[rows], decisions.action_mask[rows]
 
 
 @dataclass(frozen=True)

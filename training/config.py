@@ -75,17 +75,17 @@ class RolloutConfig:
 class PPOConfig:
     """Learning."""
 
-    learning_rate: float = 1e-3
+    learning_rate: float = 3e-3
     """Step size of Adam at the start."""
     final_learning_rate: float = 0.0
     """Step size once the budget of decisions is spent; linear in between."""
     epochs: int = 1
     """Passes over each batch of decisions."""
-    minibatches: int = 16
+    minibatches: int = 64
     """Parts of a batch; each is one step of Adam on rollout.steps / minibatches time steps of all tables."""
     clip: float = 0.2
     """The policy's probability ratios are clipped to 1 - clip .. 1 + clip."""
-    gae_lambda: float = 0.95
+    gae_lambda: float = 0.8
     """Lambda of the generalised advantage estimates."""
     entropy: float | dict[str, float] = 0.01
     """Weight of the policy's entropy: a number, or one for each group of actions."""
@@ -115,7 +115,7 @@ class PPOConfig:
 class RunConfig:
     """Length, pace and records of the run."""
 
-    decisions: int = 50_000_000
+    decisions: int = 40_000_000
     """Budget of decisions (forced moves need none); the step size falls to its end over these."""
     minutes: float | None = None
     """Time limit in minutes; null for none."""

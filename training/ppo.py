@@ -73,8 +73,10 @@ def choose_actions(
 
 
 @jit
-def _policy_forward(logits: Any, legal: Any, count: Any, choice: Any, listed: Any, chosen: Any, entropy: Any) -> None:
-    """Write log-probabilities of the listed actions to `listed` (B, A), of the choice to `chosen`, and entropies."""
+def _policy_forward(
+    logits: Any, legal: Any, count: Any, choice: Any, chance: Any, log_chance: Any, chosen: Any, entropy: Any
+) -> None:
+    """Write probabilities of the listed actions and their logarithms, (B, A), and those of the choice and entropies."""
     for i in range(logits.shape[0]):
         n = count[i]
         top = logits[i, legal[i, 0]]
@@ -82,41 +84,49 @@ def _policy_forward(logits: Any, legal: Any, count: Any, choice: Any, listed: An
             top = max(top, logits[i, legal[i, k]])
         total = np.float32(0.0)
         for k in range(n):
-            total += np.float32(exp(logits[i, legal[i, k]] - top))
+            log_chance[i, k] = logits[i, legal[i, k]] - top
+            chance[i, k] = exp(log_chance[i, k])
+            total += chance[i, k]
         log_total = np.float32(log(total))
+        scale = np.float32(1.0) / total
         spread = np.float32(0.0)
         for k in range(n):
-            value = (logits[i, legal[i, k]] - top) - log_total
-            listed[i, k] = value
-            spread -= np.float32(exp(value)) * value
-        chosen[i] = listed[i, choice[i]]
+            chance[i, k] *= scale
+            log_chance[i, k] -= log_total
+            spread -= chance[i, k] * log_chance[i, k]
+        chosen[i] = log_chance[i, choice[i]]
         entropy[i] = spread
 
 
 @jit
 def _policy_backward(
-    legal: Any, count: Any, choice: Any, listed: Any, entropy: Any, grad_chosen: Any, grad_entropy: Any, grad: Any
+    legal: Any,
+    count: Any,
+    choice: Any,
+    chance: Any,
+    log_chance: Any,
+    entropy: Any,
+    grad_chosen: Any,
+    grad_entropy: Any,
+    grad: Any,
 ) -> None:
     """Write the gradient by the logits, zero for illegal actions, to `grad` (B, A)."""
+    grad[:] = 0.0
     for i in range(grad.shape[0]):
-        for a in range(grad.shape[1]):
-            grad[i, a] = 0.0
         for k in range(count[i]):
-            value = listed[i, k]
-            probability = np.float32(exp(value))
-            grad[i, legal[i, k]] = -probability * (grad_chosen[i] + grad_entropy[i] * (value + entropy[i]))
+            inner = grad_chosen[i] + grad_entropy[i] * (log_chance[i, k] + entropy[i])
+            grad[i, legal[i, k]] = -chance[i, k] * inner
         grad[i, legal[i, choice[i]]] += grad_chosen[i]
 
 
 class _LegalPolicy(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, logits: torch.Tensor, *lists: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        listed = torch.empty(logits.shape, dtype=torch.float32)
-        chosen = torch.empty(len(logits), dtype=torch.float32)
-        entropy = torch.empty(len(logits), dtype=torch.float32)
-        arrays = (logits.detach(), *lists, listed, chosen, entropy)
+        chance, log_chance = torch.empty(2, *logits.shape)
+        chosen, entropy = torch.empty(2, len(logits))
+        arrays = (logits.detach(), *lists, chance, log_chance, chosen, entropy)
         _policy_forward(*(tensor.numpy() for tensor in arrays))
-        ctx.save_for_backward(*lists, listed, entropy)
+        ctx.save_for_backward(*lists, chance, log_chance, entropy)
         return chosen, entropy
 
     @staticmethod

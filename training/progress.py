@@ -9,7 +9,9 @@ from pathlib import Path
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TextColumn
+
+from training.opponents import SELF
 
 LINE_SECONDS = 10.0
 """Seconds between lines where there is no terminal."""
@@ -30,7 +32,7 @@ class Display:
         self._bar: Progress | None = None
         self._due = 0.0
         if console.is_terminal and not quiet:
-            self._bar = Progress(BarColumn(20), TextColumn("{task.description}"), TimeElapsedColumn(), console=console)
+            self._bar = Progress(BarColumn(12), TextColumn("{task.description}"), console=console)
             self._task = self._bar.add_task("starting", total=1.0)
 
     def __enter__(self) -> Display:
@@ -59,11 +61,11 @@ class Display:
             rate: decisions per second.
             left: seconds left.
             done: part of the run that is done, 0..1.
-            rewards: mean reward of a round against each opponent.
+            rewards: mean reward of a round by kind of table; that against itself says little and is not shown.
         """
-        margins = " ".join(f"{name} {reward:+.2f}" for name, reward in rewards.items())
-        text = f"{decisions / 1e6:.1f} of {self.total / 1e6:.1f} M decisions, {rate / 1e3:.0f} k/s, "
-        text += f"{int(left) // 60}:{int(left) % 60:02d} left" + (f", round: {margins}" if margins else "")
+        text = f"{decisions / 1e6:.1f}/{self.total / 1e6:.1f} M decisions, {rate / 1e3:.0f} k/s, "
+        text += f"{int(left) // 60}:{int(left) % 60:02d} left"
+        text += "".join(f", {name} {reward:+.2f}" for name, reward in rewards.items() if name != SELF)
         if self._bar is not None:
             self._bar.update(self._task, completed=done, description=text)
         elif time.monotonic() >= self._due:

@@ -1,4 +1,4 @@
-"""The fixed yardstick of Kachuful, compiled on redacted records.
+"""The rule-based players of Kachuful, compiled on redacted records: the fixed yardstick, and which there are.
 
 `counting` never changes: agents of different times are measured against it.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from envs.cards import SUIT_SIZE, count_in_suit, rank_of, suit_of
-from envs.jit import jit, lowest_bit, popcount
+from envs.jit import jit, lowest_bit
 from envs.kachuful.engine import (
     BID,
     BID_ACTION,
@@ -20,6 +20,7 @@ from envs.kachuful.engine import (
     legal_bids,
     legal_cards,
 )
+from envs.kachuful.heuristic import heuristic
 from envs.kachuful.knowledge import hand_hidden
 from envs.tricks import beats
 
@@ -96,11 +97,11 @@ def counting(state: Any, rules: Any) -> int:
     return bid + (BID_ACTION if plain or not hidden else BLIND_ACTION)
 
 
+RULE_PLAYERS = ("counting", "heuristic")
+"""Names of the rule-based players, in the order of their kinds."""
+
+
 @jit
 def rule_player(state: Any, rules: Any, kind: int) -> int:
-    """Action of the rule-based player `kind` (0: counting)."""
-    return counting(state, rules)
-
-
-RULE_PLAYERS = ("counting",)
-__all__ = ["RULE_PLAYERS", "counting", "counting_card", "counting_estimate", "nearest_bid", "popcount", "rule_player"]
+    """Action of the rule-based player `kind` (an index into `RULE_PLAYERS`) for the seat to act."""
+    return counting(state, rules) if kind == 0 else heuristic(state, rules)

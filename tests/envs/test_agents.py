@@ -24,14 +24,14 @@ def some_states(seed: int = 0, **rules: Any) -> tuple[VectorEnv, Any]:
 
 
 def test_names() -> None:
-    assert agent_names(GAME) == ("random", "counting")
+    assert agent_names(GAME) == ("random", "counting", "heuristic")
     assert find_agent("counting", GAME) == BuiltIn("counting", 1)
     assert find_agent("random", GAME).code == 0
 
 
-@pytest.mark.parametrize("name", ["", "Counting", "heuristic"])
+@pytest.mark.parametrize("name", ["", "Counting", "clever"])
 def test_an_unknown_name_lists_the_choices(name: str) -> None:
-    with pytest.raises(ValueError, match="choose one of random, counting") as error:
+    with pytest.raises(ValueError, match="choose one of random, counting, heuristic") as error:
         find_agent(name, GAME)
     assert "\n" not in str(error.value)
 

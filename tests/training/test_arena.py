@@ -279,7 +279,7 @@ def test_an_illegal_action_is_refused() -> None:
 
 def test_agents_are_found_by_name() -> None:
     assert load_agent("counting", "kachuful") == COUNTING
-    with pytest.raises(ValueError, match="choose one of random, counting or the path of a checkpoint"):
+    with pytest.raises(ValueError, match="choose one of random, counting, heuristic or the path of a checkpoint"):
         load_agent("nobody", "kachuful")
     with pytest.raises(ValueError, match="no checkpoint 'counting'"):
         load_agent("counting")

@@ -133,7 +133,7 @@ def test_train_writes_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert torch.equal(
         torch.cat([p.flatten() for p in load_policy(tmp_path / "run").network.parameters()]), weights(trainer)
     )
-    assert "of 0.0 M decisions" in capsys.readouterr().err
+    assert "/0.0 M decisions" in capsys.readouterr().err
     events = EventAccumulator(str(tmp_path / "run" / "tensorboard"))
     events.Reload()
     names = events.Tags()["scalars"]
