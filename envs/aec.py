@@ -6,57 +6,34 @@ agent-environment cycle asks for.
 
 from __future__ import annotations
 
-import difflib
 import operator
-import sys
-import warnings
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
-import gymnasium
 import numpy as np
 from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils.env import AECIterable
 
-from envs.cards import stream_key
-from envs.game import TRUNCATED, Game, find_game
+from envs.game import TRUNCATED, Game
 from envs.one_game import (
     BYTE,
     FLAGS,
     FLOAT,
     FOLLOW,
-    MAX_SEED,
-    TableInfo,
-    check_seed,
+    NO_GAME,
+    RENDER_MODES,
+    IllegalActionError,
+    Observation,
+    OneGame,
     close_round,
     observe_all,
-    resample,
-    start,
 )
-from envs.render import text
 
-Observation = dict[str, np.ndarray]
-
-RENDER_MODES = ("ansi", "human")
-DETERMINIZE_STREAM = 5
-_NO_GAME = "there is no game yet: call reset() first"
-_OPTIONS = ("dealer", "position")
+__all__ = ["RENDER_MODES", "IllegalActionError", "Observation", "TableEnv"]
 _empty = np.empty
-
-
-class IllegalActionError(ValueError):
-    """An action that the rules do not allow now; the game has not changed."""
-
-
-def _warn(text: str) -> None:
-    """Warn where the caller outside this package stands."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("envs."):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(text, stacklevel=level)
 
 
 class _Turns(AECIterable[str, Observation, int]):  # type: ignore[misc]
@@ -69,7 +46,7 @@ class _Turns(AECIterable[str, Observation, int]):  # type: ignore[misc]
             yield env.agent_selection
 
 
-class TableEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]
+class TableEnv(OneGame, AECEnv[str, Observation, int]):  # type: ignore[misc]
     """Any of the games as a PettingZoo AEC environment, without wrappers.
 
     Agents are ``player_0`` … ``player_{n-1}`` in order of play; one episode is one whole game. An observation is a
@@ -94,7 +71,6 @@ class TableEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]
         "name": "table_v0",
         "is_parallelizable": False,
     }
-    _states: np.ndarray
 
     def __init__(
         self,
@@ -106,61 +82,25 @@ class TableEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]
         **rules: Any,
     ) -> None:
         super().__init__()
-        if render_mode is not None and render_mode not in RENDER_MODES:
-            raise ValueError(f"render_mode={render_mode!r} is not possible: it must be None, 'ansi' or 'human'")
-        if not isinstance(pad_seats, bool):
-            raise ValueError(f"pad_seats={pad_seats!r} is not possible: it must be True or False")
-        game = find_game(game)
-        self._table = TableInfo(game, game.make_rules(preset, **rules), pad_seats)
+        self._set_up(game, preset, render_mode, pad_seats, illegal_reward, rules)
         self.metadata = {**type(self).metadata, "name": f"{self.game.name}_v0"}
-        self.render_mode = render_mode
-        self.pad_seats = pad_seats
-        self.illegal_reward = self._penalty(illegal_reward)
         self.possible_agents = list(self._table.agents)
-        self._scratch = np.zeros(max(self._table.num_features, self._table.num_state), np.uint8)
         self._seat_rewards = np.zeros(self.rules.num_players, np.float32)
-
-    def _penalty(self, given: float | None) -> float:
-        if given is None:
-            return float(self.game.worst_round(self.rules))
-        if isinstance(given, bool) or not isinstance(given, (int, float, np.number)) or not np.isfinite(given):
-            raise ValueError(f"illegal_reward={given!r} is not possible: it must be None or a finite number")
-        return float(given)
-
-    @property
-    def game(self) -> Game:
-        """The game."""
-        return self._table.game
-
-    @property
-    def rules(self) -> Any:
-        """The options of the game, all resolved."""
-        return self._table.rules
-
-    def _started(self) -> Any:
-        """The record of the game, as an array of one; RuntimeError before the first reset."""
-        try:
-            return self._states
-        except AttributeError:
-            raise RuntimeError(_NO_GAME) from None
 
     @cached_property
     def observation_spaces(self) -> dict[str, spaces.Space[Any]]:  # type: ignore[override]
         """Observation space of each agent: ``Dict(observation=Box(0, 1, (F,)), action_mask=Box(0, 1, (A,)))``."""
-        return {
-            agent: spaces.Dict(
-                {
-                    "observation": spaces.Box(0.0, 1.0, (self._table.num_features,), np.float32),
-                    "action_mask": spaces.Box(0, 1, (self.game.num_actions,), np.int8),
-                }
-            )
-            for agent in self.possible_agents
-        }
+        return {agent: self._new_observation_space() for agent in self.possible_agents}
 
     @cached_property
     def action_spaces(self) -> dict[str, spaces.Space[Any]]:  # type: ignore[override]
         """Action space of each agent: ``Discrete(A)``."""
         return {agent: spaces.Discrete(self.game.num_actions) for agent in self.possible_agents}
+
+    @cached_property
+    def state_space(self) -> spaces.Box:
+        """Space of `state`: ``Box(0, 1, (S,))``."""
+        return spaces.Box(0.0, 1.0, (self._table.num_state,), np.float32)
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """Observation space of an agent; the same object each time."""
@@ -182,18 +122,7 @@ class TableEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]
         Raises:
             ValueError: an impossible seed, dealer or position; the running game goes on unchanged.
         """
-        states = np.zeros(1, self.game.state)
-        if seed is not None:
-            seed, number = check_seed(seed), 0
-        elif "_states" in self.__dict__:
-            seed, number = int(self._states["seed"][0]), int(self._states["game"][0]) + 1
-        else:
-            seed, number = cast(int, np.random.SeedSequence().entropy) & MAX_SEED, 0
-        dealer, position = self._read_options(options)
-        if position is None:
-            start(states, self._table.options, seed, number, dealer)
-        else:
-            self.game.fields.set_position(states, self.rules, position, seed, number, dealer)
+        states = self._new_states(seed, self._read_options(options))
         self._states = states
         self._turn = int(states["turn"][0])
         self._moves = array("H")
@@ -208,25 +137,6 @@ class TableEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]
         self.agent_selection = self.agents[max(0, self._turn)]
         self._skip_agent_selection = None
 
-    def _read_options(self, options: Mapping[str, Any] | None) -> tuple[int, Mapping[str, Any] | None]:
-        if options is None:
-            return -1, None
-        if not isinstance(options, Mapping):
-            raise ValueError(f"options={options!r} is not possible: options must be a dict or None")
-        for key in options:
-            if key not in _OPTIONS:
-                _warn(f"option {key!r} of reset() is unknown and ignored; options are dealer, position")
-        dealer, position = options.get("dealer"), options.get("position")
-        if position is not None and not isinstance(position, Mapping):
-            raise ValueError(f"position={position!r} is not possible: it must be a dict, a snapshot or a part of one")
-        return -1 if dealer is None else self._check_seat(dealer, "dealer"), position
-
-    def _check_seat(self, seat: Any, what: str) -> int:
-        last = len(self.possible_agents) - 1
-        if isinstance(seat, bool) or not isinstance(seat, (int, np.integer)) or not 0 <= seat <= last:
-            raise ValueError(f"{what}={seat!r} is not possible: {what} must be a seat from 0 to {last}")
-        return int(seat)
-
     def step(self, action: int | None) -> None:
         """Make a move for the agent to act (None for an agent whose game has ended).
 
@@ -240,7 +150,7 @@ class TableEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]
                 self._was_dead_step(action)  # type: ignore[arg-type]
                 return
         except AttributeError:
-            raise RuntimeError(_NO_GAME) from None
+            raise RuntimeError(NO_GAME) from None
         except KeyError:
             raise RuntimeError("the game is over and every agent has left it: call reset()") from None
         table = self._table
@@ -288,15 +198,6 @@ class TableEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]
         for agent in self.rewards:
             self.rewards[agent] = 0.0
 
-    def _illegal(self, action: Any) -> IllegalActionError:
-        mask = self.observe(self.agent_selection)["action_mask"]
-        names = ", ".join(self._table.actions[a] for a in np.flatnonzero(mask))
-        try:
-            name = f"{action!r} ({self.action_name(action)})"
-        except ValueError:
-            name = f"{action!r} (actions are integers from 0 to {len(self._table.actions) - 1})"
-        return IllegalActionError(f"action {name} of seat {self._turn} is illegal; legal: {names}")
-
     def _end_illegally(self) -> None:
         """End the game for everybody after an illegal action of the seat to act, as PettingZoo's wrapper does."""
         offender = self.agent_selection
@@ -306,8 +207,8 @@ class TableEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self.rewards[offender] = self.illegal_reward
         self._accumulate_rewards()
-        self._states["turn"] = self._turn = -1
-        self._states["finished"] = 1
+        self._abort()
+        self._turn = -1
         self._deads_step_first()
 
     def observe(self, agent: str) -> Observation:
@@ -319,7 +220,7 @@ class TableEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]
         except KeyError:
             raise ValueError(f"no agent {agent!r}; agents are {', '.join(table.agents)}") from None
         except AttributeError:
-            raise RuntimeError(_NO_GAME) from None
+            raise RuntimeError(NO_GAME) from None
         observation = _empty(table.num_features, FLOAT)
         mask = _empty(table.num_actions, BYTE)
         table.observe(states, table.options, seat, self.pad_seats, self._scratch, observation, mask)
@@ -330,7 +231,7 @@ class TableEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]
         try:
             agent = self.agent_selection
         except AttributeError:
-            raise RuntimeError(_NO_GAME) from None
+            raise RuntimeError(NO_GAME) from None
         return (
             self.observe(agent) if observe else None,
             self._cumulative_rewards[agent],
@@ -351,61 +252,10 @@ class TableEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]
         return out.astype(np.float32)
 
     @property
-    def feature_names(self) -> list[str]:
-        """A name for each of the F features of an observation."""
-        return list(self._table.features)
-
-    @property
     def history(self) -> list[tuple[int, str]]:
         """The moves of this game so far as ``(seat, name)``, those that the game made by itself included."""
         self._started()
         return [(move >> 8, self._table.actions[move & 0xFF]) for move in self._moves]
-
-    def action_name(self, action: int) -> str:
-        """Name of an action number 0..A-1; ValueError for anything else."""
-        last = len(self._table.actions) - 1
-        if isinstance(action, bool) or not isinstance(action, (int, np.integer)) or not 0 <= action <= last:
-            raise ValueError(f"no action {action!r}; actions are integers from 0 to {last}")
-        return self._table.actions[action]
-
-    def action_id(self, name: str) -> int:
-        """Number of the action of a name; ValueError for an unknown one."""
-        try:
-            return self._table.action_ids[name]
-        except (KeyError, TypeError):
-            near = difflib.get_close_matches(str(name), self._table.actions, 1)
-            hint = f"did you mean {near[0]!r}? " if near else ""
-            raise ValueError(f"no action {name!r}; {hint}actions are {', '.join(self._table.actions)}") from None
-
-    def snapshot(self) -> dict[str, Any]:
-        """The whole hidden state in plain JSON types; `reset` takes it as a position."""
-        snapshot: dict[str, Any] = self.game.fields.snapshot(self._started()[0], self.rules)
-        return snapshot
-
-    def determinize(self, seat: int, seed: int) -> dict[str, Any]:
-        """Snapshot of one of the full states that a seat cannot tell from the true one, drawn uniformly.
-
-        Args:
-            seat: 0..n-1, who looks.
-            seed: 0..2**63-1; the same seed draws the same state.
-        """
-        seat, key = self._check_seat(seat, "seat"), stream_key(check_seed(seed), DETERMINIZE_STREAM)
-        states = self._started().copy()
-        if not resample(states, self._table.options, seat, key):
-            raise RuntimeError(f"no full state agrees with what seat {seat} knows")
-        snapshot: dict[str, Any] = self.game.fields.snapshot(states[0], self.rules)
-        return snapshot
-
-    def render(self) -> str | None:
-        """Draw the table with all hands open: returned as text (``ansi``), or printed (``human``)."""
-        if self.render_mode is None:
-            gymnasium.logger.warn("render() does nothing without a render_mode: choose 'ansi' or 'human'")
-            return None
-        drawing = text.render(self.snapshot(), self.game.points)
-        if self.render_mode == "ansi":
-            return drawing
-        print(drawing)
-        return None
 
     def close(self) -> None:
         """Nothing needs releasing."""

@@ -213,7 +213,7 @@ def find_game(name: str | Game) -> Game:
     """Return the game of a name (or the game itself); ValueError names the choices."""
     if isinstance(name, Game):
         return name
-    if name not in GAMES:
+    if not isinstance(name, str) or name not in GAMES:
         raise ValueError(f"no game {name!r}; choose one of {', '.join(sorted(GAMES))}")
     module, attribute = GAMES[name].split(":")
     return getattr(importlib.import_module(module), attribute)  # type: ignore[no-any-return]

@@ -49,7 +49,7 @@ def build(rules: type[R], presets: Mapping[str, Mapping[str, Any]], preset: str 
     Raises:
         ValueError: an unknown preset, an unknown option (with the nearest known name) or an impossible value.
     """
-    if preset is not None and preset not in presets:
+    if preset is not None and (not isinstance(preset, str) or preset not in presets):
         raise ValueError(f"no preset {preset!r}; choose {quoted(presets)}")
     known = [field.name for field in dataclasses.fields(rules)]  # type: ignore[arg-type]
     for name in options:

@@ -9,7 +9,6 @@ with the candidate in each seat. Agents are built-in players by name or checkpoi
 
 from __future__ import annotations
 
-import json
 import sys
 from functools import partial
 from pathlib import Path
@@ -38,19 +37,12 @@ def build_parser() -> ArgumentParser:
     return parser
 
 
-def option_value(text: str) -> Any:
-    """An option's value: JSON where it is JSON (4, true, null), otherwise the text itself (off, full)."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return text
-
-
 def prepare(args: Namespace) -> dict[str, Any]:
     """Check everything that is asked for; returns what `play` needs. ValueError says what is wrong."""
     from envs.agents import agent_names
     from envs.game import find_game
     from training.arena import PolicyAgent, check_seats, load_agent
+    from training.options import option_value, override
     from training.report import check_json_path
 
     if args.deals < 1:
@@ -65,9 +57,7 @@ def prepare(args: Namespace) -> dict[str, Any]:
     else:
         game, options = find_game(args.game), {}
     changes = {name: option_value(text) for name, text in args.rules.items()}
-    if "preset" in changes:  # which speaks for everything but the number of players
-        options = {name: value for name, value in options.items() if name == "num_players"}
-    rules = game.make_rules(**options | changes)
+    rules = game.make_rules(**override(options, changes))
     names = [name.strip() for name in args.against.split(",")] if args.against else agent_names(game)
     opponents = [load_agent(name, game, greedy=not args.sampled) for name in names]
     for agent in (candidate, *opponents):

@@ -8,49 +8,54 @@ from typing import Any
 import numpy as np
 import pytest
 import toy
+from playing import VARIANTS
 
 from envs.aec import TableEnv
 from envs.vector import VectorEnv
 
 assert toy.GAME.name == "toy"  # importing it makes the name known
-TABLES: list[tuple[str, dict[str, Any], int]] = [
-    ("toy", {}, 60),
-    ("toy", {"num_players": 3, "reward": "margin"}, 60),
-    ("kachuful", {}, 600),
-    ("kachuful", {"num_players": 3, "max_hand": 2, "blind": "optional", "reward": "win"}, 120),
-    ("kachuful", {"num_players": 5, "max_hand": 3, "single_card": "face_down", "trump": "turn_up"}, 150),
-    ("kachuful", {"num_players": 8, "max_hand": 2, "revoke": "penalty", "blind": "forced", "pad_seats": True}, 150),
+TABLES: list[tuple[str, dict[str, Any]]] = [
+    ("toy", {}),
+    ("toy", {"num_players": 3, "reward": "margin"}),
+    ("kachuful", {}),
+    ("kachuful", {"num_players": 3, "preset": "sun", "max_hand": "full", "min_hand": 14}),
+    *(("kachuful", {"num_players": n, **rules}) for n in (3, 4, 5, 8) for rules in VARIANTS.values()),
 ]
 
 
-@pytest.mark.parametrize(("game", "rules", "moves"), TABLES)
-def test_vector_equals_aec(game: str, rules: dict[str, Any], moves: int) -> None:
-    """Where a game ends, the next begins in the same step, as after a plain reset."""
+@pytest.mark.parametrize(("game", "rules"), TABLES, ids=lambda value: str(value).replace("'", ""))
+def test_vector_equals_aec(game: str, rules: dict[str, Any]) -> None:
+    """Where a game ends, the next begins in the same step, as after a plain reset; threads make no difference."""
     seed, count = 40, 2
-    vector = VectorEnv(game, count, seed, state=True, **rules)
+    vectors = [VectorEnv(game, count, seed, threads, state=True, **rules) for threads in (1, 2)]
     envs = [TableEnv(game, **rules) for _ in range(count)]
     for i, env in enumerate(envs):
         env.reset(seed=seed + i)
-    batch = vector.reset()
+    batches = [vector.reset() for vector in vectors]
     rng = Random(2)
-    rounds = [0] * count
-    for _ in range(moves):
+    more = 12  # moves in the second games, once all have begun
+    while more:
         actions = []
         for i, env in enumerate(envs):
             seen = env.observe(env.agent_selection)
-            assert (batch.observation[i] == seen["observation"]).all()
-            assert (batch.action_mask[i] == seen["action_mask"]).all()
-            assert (batch.state[i] == env.state()).all()
-            assert env.agent_selection == f"player_{batch.turn[i]}"
-            assert env._states.tobytes() == vector.get_state()[i : i + 1].tobytes()
-            actions.append(rng.choice(np.flatnonzero(batch.action_mask[i]).tolist()))
-        batch = vector.step(np.array(actions))
+            actions.append(rng.choice(np.flatnonzero(seen["action_mask"]).tolist()))
+            for vector, batch in zip(vectors, batches, strict=True):
+                assert (batch.observation[i] == seen["observation"]).all()
+                assert (batch.action_mask[i] == seen["action_mask"]).all()
+                assert (batch.state[i] == env.state()).all()
+                assert env.agent_selection == f"player_{batch.turn[i]}"
+                assert env._states.tobytes() == vector.get_state()[i : i + 1].tobytes()
+        batches = [vector.step(np.array(actions)) for vector in vectors]
         for i, env in enumerate(envs):
-            rounds[i] = env.snapshot()["round"]
+            round_ = env.snapshot()["round"]
             env.step(actions[i])
-            assert batch.rewards[i].tolist() == list(env.rewards.values())
-            assert batch.game_over[i] == env.snapshot()["finished"] == any(env.terminations.values())
-            assert batch.round_over[i] == (batch.game_over[i] or env.snapshot()["round"] != rounds[i])
-            if batch.game_over[i]:
+            snapshot = env.snapshot()
+            for batch in batches:
+                assert batch.rewards[i].tolist() == list(env.rewards.values())
+                assert batch.game_over[i] == snapshot["finished"] == any(env.terminations.values())
+                assert batch.truncated[i] == any(env.truncations.values())
+                assert batch.round_over[i] == (batch.game_over[i] or snapshot["round"] != round_)
+                assert batch.rounds[i] == batch.round_over[i]
+            if snapshot["finished"]:
                 env.reset()
-    assert (vector.get_state()["game"] > 0).all()
+        more -= bool((vectors[0].get_state()["game"] > 0).all())

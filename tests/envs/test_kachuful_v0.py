@@ -95,6 +95,7 @@ sys.path.insert(0, 'tests')
 from playing import trace
 from envs import kachuful_v0
 from envs.jit import PLAIN
+from envs.single import SingleSeatEnv
 digest = hashlib.sha256()
 for rules in RULES:
     env = kachuful_v0.env(**rules)
@@ -104,6 +105,12 @@ for rules in RULES:
     env.reset(options={'position': {'tricks': [1] + [0] * (env.max_num_agents - 1), 'hand_size': 2}})
     digest.update(json.dumps(env.unwrapped.snapshot()).encode())
     digest.update(json.dumps(env.unwrapped.determinize(0, 4)).encode())
+    seat = SingleSeatEnv(opponents='counting', **rules)
+    seat.reset(seed=21)
+    over = False
+    while not over:
+        seen, reward, over, _, _ = seat.step(int(seat.action_masks().argmax()))
+        digest.update(seen['observation'].tobytes() + str(reward).encode())
 print(PLAIN, digest.hexdigest())
 """
 

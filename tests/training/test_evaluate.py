@@ -102,7 +102,11 @@ def test_the_same_seed_gives_the_same_result(monkeypatch: pytest.MonkeyPatch, tm
         assert evaluate(monkeypatch, "random", *FAST, "--json", path) == 0
         results.append(json.loads(path.read_text())["tables"])
     assert results[0] == results[1]
-    assert [table["opponent"] for table in results[0]] == ["random", "counting", "heuristic"]  # by default all that are built in
+    assert [table["opponent"] for table in results[0]] == [
+        "random",
+        "counting",
+        "heuristic",
+    ]  # by default all that are built in
 
 
 def test_a_checkpoint_brings_its_game_and_rules(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,0 +1,150 @@
+"""Set up a position from a JSON file and ask an agent what it would do.
+
+python scripts/ask.py configs/positions/example.json --agent counting
+python scripts/ask.py position.json --agent runs/kachuful --seed 3 --rules.num_players 5
+
+The file holds a snapshot or any part of one; - reads it from standard input. Its rules are those of the table, over a
+checkpoint's own; what it leaves out is dealt from the seed, and the agent sees nothing but what its seat may see.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from jsonargparse import ArgumentError, ArgumentParser, Namespace
+
+
+def build_parser() -> ArgumentParser:
+    """The command line."""
+    parser = ArgumentParser(prog="ask.py", description=__doc__.split("\n")[0], exit_on_error=False, allow_abbrev=False)
+    parser.add_argument("position", type=str, help="JSON file of a snapshot, or of a part of one; - for standard input")
+    parser.add_argument("--agent", type=str, required=True, help="name of a built-in agent, or a checkpoint")
+    parser.add_argument("--seed", type=int, default=0, help="deals what is missing, and names the agent's chance")
+    parser.add_argument("--game", type=str, help="the game (default: the one in the file, or that of the checkpoint)")
+    parser.add_argument("--rules", type=dict[str, str], default={}, help="--rules.OPTION VALUE, over those in the file")
+    parser.add_argument("--sampled", action="store_true", help="policies sample their actions instead of the likeliest")
+    return parser
+
+
+def read_position(path: str) -> dict[str, Any]:
+    """Read a JSON object from a file, or from standard input for ``-``; ValueError says what is wrong, and where."""
+    where = "standard input" if path == "-" else path
+    try:
+        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        position = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_unique)
+    except OSError as error:
+        raise ValueError(f"cannot read {where}: {error.strerror}") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{where} is not JSON: {error.msg} (line {error.lineno}, column {error.colno})") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{where} is not JSON: it is not UTF-8 text") from None
+    except RecursionError:
+        raise ValueError(f"{where} is nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+    if not isinstance(position, dict):
+        raise ValueError(f'{where} holds no position: it must be a JSON object such as {{"dealer": 3}}')
+    return position
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"key {key!r} is there twice")
+        found[key] = value
+    return found
+
+
+def prepare(args: Namespace) -> dict[str, Any]:
+    """Set up what is asked for; returns what `show` needs. ValueError says what is wrong."""
+    import numpy as np
+
+    from envs.game import GAMES, find_game
+    from envs.one_game import check_seed
+    from training.arena import PolicyAgent, check_seats, load_agent
+    from training.options import option_value, override
+
+    seed = check_seed(args.seed)
+    position = read_position(args.position)
+    name = args.game or position.get("game")
+    game = None if name is None else find_game(name)
+    if game is None and not Path(args.agent).exists():
+        raise ValueError(f'the position names no game: give it "game", or give --game ({", ".join(sorted(GAMES))})')
+    agent = load_agent(args.agent, game, greedy=not args.sampled)
+    options: dict[str, Any] = {}
+    if isinstance(agent, PolicyAgent):
+        game, options = agent.policy.game, agent.policy.rules
+    assert game is not None
+    given = position.pop("rules", {})
+    if not isinstance(given, dict):
+        raise ValueError(f"position rules={given!r} is not possible: rules must be an object of options")
+    options = override(options, given)
+    options = override(options, {option: option_value(text) for option, text in args.rules.items()})
+    rules = game.make_rules(**options)
+    check_seats(agent, rules)
+    states = np.zeros(1, game.state)
+    game.fields.set_position(states, rules, position, seed)
+    hands = position.get("hands", [None] * rules.num_players)
+    return {
+        "game": game, "rules": rules, "states": states, "agent": agent, "seed": seed,
+        "dealt": [seat for seat, hand in enumerate(hands) if hand is None],
+    }  # fmt: skip
+
+
+def show(game: Any, rules: Any, states: Any, agent: Any, seed: int, dealt: list[int]) -> None:
+    """Print the table, the legal actions and what the agent does."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from envs.agents import Decisions
+    from envs.render import text
+
+    console = Console(highlight=False)
+    snapshot = game.fields.snapshot(states[0], rules)
+    console.print(text.render(snapshot, game.points), markup=False, soft_wrap=True)
+    if dealt:
+        console.print(f"dealt from seed {seed}: the hands of seats {', '.join(map(str, dealt))}")
+    if snapshot["turn"] is None:
+        console.print("the game is over, no seat is to act")
+        return
+    decisions = Decisions(game, rules, states, seed)
+    chosen = int(agent.act(decisions)[0])
+    chances = agent.probabilities(decisions)[0] if hasattr(agent, "probabilities") else None
+    table = Table("", "legal action")
+    table.add_column("number", justify="right")
+    if chances is not None:
+        table.add_column("probability", justify="right")
+    for action in decisions.action_mask[0].nonzero()[0].tolist():
+        chance = [] if chances is None else [f"{100 * chances[action]:.1f} %"]
+        own = action == chosen
+        table.add_row(">" if own else "", game.action_name(action), str(action), *chance, style="bold" if own else None)
+    console.print(table)
+    console.print(
+        f"seat {snapshot['turn']} is to {snapshot['phase']}; {agent.name} chooses {game.action_name(chosen)}",
+        markup=False, soft_wrap=True,
+    )  # fmt: skip
+
+
+def main() -> int:
+    """Run the command line; returns the exit code: 2 for bad input, 130 after Ctrl-C."""
+    try:
+        # The heavy imports stand inside, so that a wrong command line is told at once and Ctrl-C is always caught.
+        try:
+            args = build_parser().parse_args()
+            plan = prepare(args)
+        except (ArgumentError, ValueError) as error:
+            print(f"ask.py: {' '.join(str(error).split())}", file=sys.stderr)
+            return 2
+        show(**plan)
+    except KeyboardInterrupt:
+        print("ask.py: interrupted", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
