@@ -9,14 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 
-from envs.cards import PACK, TRUMPS, card_name, card_number, cards_of, mask_of, names_of, shuffle, suit_of
+from envs.cards import (
+    FULL_PACK,
+    PACK,
+    TRUMPS,
+    card_name,
+    card_number,
+    cards_of,
+    fold,
+    mask_of,
+    names_of,
+    random_below,
+    random_bits,
+    shuffle,
+    suit_cards,
+)
 from envs.fields import Card, Choice, Field, Given, Integer, ListOf, Maybe, PerSeat, Seat, Tuple, claim_cards, mismatch
 from envs.game import legal, step
-from envs.jit import popcount
+from envs.jit import nth_bit, popcount
+from envs.sampling import draw, new_plan, prepare
 from envs.tricks import deal_key
 
 Trick = list[tuple[int, int]]
@@ -167,50 +183,42 @@ def claim_all(given: Given, play: Play, turned: int) -> int:
     return mask_of(owners)
 
 
-def deck_of(state: Any, used: int) -> list[int]:
-    """The cards not `used` (a mask), in the order in which the record's seed deals them in its round."""
-    deck = np.empty(PACK, np.int8)
-    shuffle(deck, PACK, deal_key(int(state["seed"]), int(state["game"]), int(state["round"]), 0))
-    return [int(card) for card in deck if not used >> int(card) & 1]
+def deal_missing(state: Any, used: int, needs: Sequence[int], voids: Sequence[int]) -> tuple[list[int], int]:
+    """Deal the cards that a position leaves out, uniformly among the deals that agree with the voids shown.
 
-
-def _can_deal(deck: Sequence[int], needs: Sequence[int], voids: Sequence[int]) -> bool:
-    # Hall's condition: no group of suits may be in greater demand than it has cards.
-    for suits in range(1, 16):
-        demand = sum(need for need, void in zip(needs, voids, strict=True) if 15 & ~void & ~suits == 0)
-        if demand > sum(suits >> suit_of(card) & 1 for card in deck):
-            return False
-    return True
-
-
-def deal_missing(deck: list[int], needs: list[int], voids: Sequence[int]) -> list[int]:
-    """Deal each seat the cards it needs, as masks: the next of the deck that it may hold and others can spare.
+    The seed's own deal of the round, where it agrees (it does where nothing is given); otherwise one drawn by the seed.
 
     Args:
-        deck: cards in order; the dealt ones are taken out.
-        needs: number of cards for each seat; zero afterwards.
+        state: the record; its seed, game and round name the deal.
+        used: mask of the cards that lie elsewhere.
+        needs: number of cards for each seat.
         voids: suits (bits) that each seat cannot hold.
 
+    Returns:
+        The cards dealt to each seat as masks, and the next card of the stock (-1: none is left).
+
     Raises:
-        ValueError: no deal fits.
+        ValueError: no deal agrees.
     """
-    if not _can_deal(deck, needs, voids):
+    key = deal_key(int(state["seed"]), int(state["game"]), int(state["round"]), 0)
+    deck = np.empty(PACK, np.int8)
+    shuffle(deck, PACK, key)
+    cards = [int(card) for card in deck if not used >> int(card) & 1]
+    ends = [0, *accumulate(needs)]
+    hands = [mask_of(cards[start:end]) for start, end in pairwise(ends)]
+    barred = [sum(suit_cards(suit) for suit in cards_of(void)) for void in voids]
+    if ends[-1] <= len(cards) and not any(hand & bar for hand, bar in zip(hands, barred, strict=True)):
+        return hands, next(iter(cards[ends[-1] :]), -1)
+    quotas = np.array([*needs, len(cards) - ends[-1]], np.int64)
+    allowed = np.array([FULL_PACK & ~bar for bar in (*barred, 0)], np.int64)
+    plan, drawn = new_plan(), np.zeros(len(quotas), np.int64)
+    if not prepare(mask_of(cards), quotas, allowed, len(quotas), plan):
         raise mismatch("hands", "the cards not given are too few of the suits that the missing hands may hold")
-    hands = []
-    for seat, void in enumerate(voids):
-        hand = 0
-        for card in list(deck):
-            if needs[seat] and not void >> suit_of(card) & 1:
-                at = deck.index(card)
-                deck.remove(card)
-                needs[seat] -= 1
-                if _can_deal(deck, needs, voids):
-                    hand |= 1 << card
-                else:
-                    deck.insert(at, card)
-                    needs[seat] += 1
-        hands.append(hand)
-    return hands
+    key = fold(key, 1)
+    counter = draw(plan, key & 0xFFFFFFFF, key >> 32, 0, drawn)
+    *hands, stock = (int(hand) for hand in drawn)
+    at = random_below(random_bits(key & 0xFFFFFFFF, key >> 32, counter), popcount(stock))
+    return hands, nth_bit(stock, at) if stock else -1
 
 
 def find_leader(given: Given, play: Play, first: int) -> tuple[int, str]:

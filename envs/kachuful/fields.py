@@ -18,7 +18,6 @@ from envs.trick_positions import (
     Play,
     claim_all,
     deal_missing,
-    deck_of,
     find_dealer,
     find_hand_size,
     find_leader,
@@ -129,7 +128,7 @@ def build(states: Any, rules: Any, given: Given) -> None:
     turned = _find_turned(given, engine.is_turn_up_round(record, round_, size))
     if turned is None and play.known:
         raise mismatch("trump", "it, or turned, is needed to tell who won the tricks in played")
-    deck = deck_of(state, claim_all(given, play, -1 if turned is None else turned))
+    used = claim_all(given, play, -1 if turned is None else turned)
     hands = given.get("hands", [None] * seats)
     needs = [size - play.laid(seat) if hands[seat] is None else 0 for seat in range(seats)]
     hands = [(hands[seat] or 0) | play.cards(seat) for seat in range(seats)]
@@ -141,9 +140,9 @@ def build(states: Any, rules: Any, given: Given) -> None:
         _begin(state, record, hands, size, trump, -1)
         _replay_round(state, record, given, play, bids)
         voids = [int(state["voids"][seat]) for seat in range(seats)]
-    dealt = deal_missing(deck, needs, voids)
+    dealt, stock = deal_missing(state, used, needs, voids)
     if turned is None:
-        turned = deck[0]
+        turned = stock
         trump = suit_of(turned)
     _begin(state, record, [hands[seat] | dealt[seat] for seat in range(seats)], size, trump, turned)
     _replay_round(state, record, given, play, bids)

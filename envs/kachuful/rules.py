@@ -49,13 +49,13 @@ class KachufulRules:
     """Every option of Kachuful; impossible values raise ValueError. `max_hand` is resolved to an integer."""
 
     num_players: int = 4
-    """Seats, 3..8."""
+    """Seats at the table."""
     max_hand: int | str | None = None
     """Largest hand: None for min(10, 52 // n), ``"full"`` for 52 // n, or an integer up to that."""
     min_hand: int = 1
     """Smallest hand, where the schedule turns."""
     schedule: str = "down_up"
-    """Order of hand sizes: down_up (10..1..10), up_down (1..10..1), down or up."""
+    """Order of hand sizes: down_up (10..1..10, the turning round once), up_down (1..10..1), down (10..1) or up."""
     cycles: int = 1
     """How often the schedule is played; trump and dealer run on."""
     trump: str = "SDCH"
@@ -63,17 +63,18 @@ class KachufulRules:
     no_trump_every: int = 0
     """k > 0: every k-th round has no trump, the cycle counts on underneath."""
     hook: bool = True
-    """The last bidder may not bring the sum of bids to the hand size."""
+    """The last bidder may not bring the sum of bids to the hand size; nobody else is bound."""
     blind: str = "off"
-    """Bids before looking at the hand: off, optional or forced."""
+    """Bids before looking at the hand: off, optional (each seat looks first or bids blind) or forced."""
     blind_doubles: str = "score"
-    """What an exact blind bid doubles: the whole score, or only the bonus of 10."""
+    """What an exact blind bid doubles: the whole round score (score), or only its 10 (bonus)."""
     single_card: str = "normal"
     """Rounds of one card: normal, forehead (each sees every card but its own) or face_down (nobody sees any)."""
     revoke: str = "masked"
     """Not following suit: impossible (masked), or allowed and scoring at most 0 for the round (penalty)."""
     scoring: str = "ten_plus_bid"
-    """Points for exact and missed bids."""
+    """Points for an exact / a missed bid: ten_plus_bid 10 + bid / 0, ten_times_bid_plus_ten 10 * bid + 10 / 0,
+    minus_difference 10 + bid / -abs(bid - won), trick_plus_bonus won + 10 / won, judgement 10 / -10."""
     reward: str = "margin"
     """Rewards: own points minus the others' mean (margin), own points (score), or win share minus 1/n (win)."""
 
