@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from envs.cards import PACK, card_name
 from envs.game import Engine, Game
 from envs.kachuful import engine, features, knowledge, players
@@ -23,9 +25,13 @@ def worst_round(rules: KachufulRules) -> float:
     """Minus the most a seat can score in one round under these rules (-1 with ``reward="win"``)."""
     if rules.reward == "win":
         return -1.0
-    record = rules.record()[0]
-    blind = rules.blind != "off"
-    return -float(max(engine.score(record, bid, bid, blind) for bid in range(rules.largest_hand + 1)))
+    record, state = rules.record()[0], np.zeros(1, engine.STATE)[0]
+    most = 0
+    for size in range(rules.min_hand, rules.largest_hand + 1):
+        state["hand_size"] = size
+        blind = rules.blind != "off" and not engine.is_hidden_round(state, record)
+        most = max(most, *(engine.score(record, bid, bid, blind) for bid in range(size + 1)))
+    return -float(most)
 
 
 GAME = Game(

@@ -129,3 +129,17 @@ def test_presets(preset: str) -> None:
 def test_peak_of_kachufol(n: int, most: int) -> None:
     """A2.3, A2.15: preset="kachufol": min(7, 52 // n)."""
     assert resolved("kachufol", num_players=n)["max_hand"] == most
+
+
+def test_illegal_reward_is_the_most_a_round_can_cost() -> None:
+    """Minus the best score of any round; a hidden round of one card is never doubled."""
+    for options, worst in (
+        ({}, -20.0),
+        ({"scoring": "ten_times_bid_plus_ten"}, -110.0),
+        ({"blind": "optional"}, -40.0),
+        ({"blind": "forced", "blind_doubles": "bonus"}, -30.0),
+        ({"blind": "optional", "max_hand": 1}, -22.0),
+        ({"blind": "optional", "max_hand": 1, "single_card": "forehead"}, -11.0),
+        ({"reward": "win"}, -1.0),
+    ):
+        assert kachuful_v0.raw_env(**options).illegal_reward == worst
