@@ -126,6 +126,9 @@ def test_the_seed_of_determinize_is_all_its_chance() -> None:
     states, record = game_after(rules_of({}), 9, 60)
     assert sample(states, record, 0, 11, 50).tobytes() == sample(states, record, 0, 11, 50).tobytes()
     assert sample(states, record, 0, 11, 50).tobytes() != sample(states, record, 0, 12, 50).tobytes()
+    drawn = sample(states, record, 0, 11, 50)
+    assert len({0, int(states[0]["seed"]), *drawn["seed"].tolist()}) == 52, "later deals must be drawn too"
+    assert not drawn["game"].any()
 
 
 def deals(true: Snapshot, seat: int, known: set[str] | None = None) -> Iterator[Deal]:

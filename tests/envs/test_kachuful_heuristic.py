@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from variants import game_after, options, rules_of
 
 from envs import loops
 from envs.cards import TRUMPS, card_name, card_number, mask_of
@@ -16,7 +17,6 @@ from envs.kachuful.heuristic import forehead_chance, heuristic
 from envs.kachuful.players import RULE_PLAYERS
 from envs.sampling import new_plan
 from envs.vector import VectorEnv
-from tests.variants import game_after, options, rules_of
 
 PLAN = new_plan()
 PLAYER = 1 + RULE_PLAYERS.index("heuristic")
