@@ -16,6 +16,8 @@ from typing import Any
 
 from jsonargparse import ArgumentError, ArgumentParser, Namespace
 
+DEFAULT_GAME = "kachuful"
+
 
 def build_parser() -> ArgumentParser:
     """The command line."""
@@ -23,7 +25,7 @@ def build_parser() -> ArgumentParser:
     parser.add_argument("position", type=str, help="JSON file of a snapshot, or of a part of one; - for standard input")
     parser.add_argument("--agent", type=str, required=True, help="name of a built-in agent, or a checkpoint")
     parser.add_argument("--seed", type=int, default=0, help="deals what is missing, and names the agent's chance")
-    parser.add_argument("--game", type=str, help="the game (default: the one in the file, or that of the checkpoint)")
+    parser.add_argument("--game", type=str, help="the game (default: the file's, the checkpoint's, or kachuful)")
     parser.add_argument("--rules", type=dict[str, str], default={}, help="--rules.OPTION VALUE, over those in the file")
     parser.add_argument("--sampled", action="store_true", help="policies sample their actions instead of the likeliest")
     return parser
@@ -63,7 +65,7 @@ def prepare(args: Namespace) -> dict[str, Any]:
     """Set up what is asked for; returns what `show` needs. ValueError says what is wrong."""
     import numpy as np
 
-    from envs.game import GAMES, find_game
+    from envs.game import find_game
     from envs.one_game import check_seed
     from training.arena import PolicyAgent, check_seats, load_agent
     from training.options import option_value, override
@@ -71,9 +73,9 @@ def prepare(args: Namespace) -> dict[str, Any]:
     seed = check_seed(args.seed)
     position = read_position(args.position)
     name = args.game or position.get("game")
+    if name is None and not Path(args.agent).exists():
+        name = DEFAULT_GAME
     game = None if name is None else find_game(name)
-    if game is None and not Path(args.agent).exists():
-        raise ValueError(f'the position names no game: give it "game", or give --game ({", ".join(sorted(GAMES))})')
     agent = load_agent(args.agent, game, greedy=not args.sampled)
     options: dict[str, Any] = {}
     if isinstance(agent, PolicyAgent):

@@ -154,7 +154,6 @@ WRONG: list[tuple[Any, tuple[str, ...], str]] = [
     ("[" * 100_000, (), "position.json is nested too deeply"),
     ("[1]", (), "position.json holds no position: it must be a JSON object"),
     ('{"dealer": 1, "dealer": 2}', (), "position.json: key 'dealer' is there twice"),
-    ({"dealer": 1}, (), 'the position names no game: give it "game", or give --game (kachuful'),
     ({"game": ["kachuful"]}, (), "no game ['kachuful']; choose one of kachuful"),
     (BIDDING, ("--game", "bridge"), "no game 'bridge'; choose one of kachuful"),
     (BIDDING, ("--agent", "clever"), "no agent 'clever'; choose one of random, counting"),
@@ -224,3 +223,11 @@ def test_a_checkpoint_for_other_tables(
     path = write(tmp_path, {"rules": {"num_players": 4}})
     assert ask(monkeypatch, path, "--agent", run) == 2
     assert "plays with 3 players only, not with 4" in capsys.readouterr().err
+
+
+def test_a_position_without_a_game_is_kachuful(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = write(tmp_path, {"dealer": 3, "hands": [["AS", "KS", "2D"], None, None, None], "trump": "S"})
+    assert ask(monkeypatch, path, "--agent", "heuristic") == 0
+    assert "seat 0 is to bid; heuristic chooses bid" in capsys.readouterr().out
