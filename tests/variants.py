@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from envs import loops
 from envs.cards import PACK, card_name
-from envs.kachuful import GAME
+from envs.kachuful import GAME, features
 from envs.sampling import new_plan
 
 Snapshot = dict[str, Any]
@@ -43,6 +43,11 @@ def options(draw: st.DrawFn) -> dict[str, Any]:
         "scoring": draw(st.sampled_from(["ten_plus_bid", "minus_difference", "judgement"])),
         "reward": draw(st.sampled_from(["margin", "score", "win"])),
     }
+
+
+Moment = tuple[dict[str, Any], int, int]
+MOMENTS = st.tuples(options(), st.integers(0, 10**6), st.integers(0, 250))
+"""Options, a seed and a number of moves: some moment of a game."""
 
 
 @cache
@@ -115,6 +120,13 @@ def could_have_followed(snapshot: Snapshot, seat: int, hand: list[str]) -> bool:
 def revokers(snapshot: Snapshot) -> list[bool]:
     """Who did not follow suit though able, recomputed from the cards alone."""
     return [could_have_followed(snapshot, seat, hand) for seat, hand in enumerate(snapshot["hands"])]
+
+
+def seen(state: Any, rules: Any, seat: int, wide: bool = False) -> np.ndarray:
+    """Features of a seat."""
+    out = np.zeros(features.layout(int(rules["num_players"]), wide).size, np.uint8)
+    features.features(state, rules, seat, wide, out, 0)
+    return out
 
 
 def sample(states: np.ndarray, record: np.ndarray, seat: int, key: int, count: int) -> np.ndarray:

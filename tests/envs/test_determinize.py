@@ -15,17 +15,17 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from playing import positions
 from scipy.stats import chisquare
 from variants import (
     CARDS,
+    MOMENTS,
+    Moment,
     Snapshot,
     could_have_followed,
     game_after,
     hidden_seats,
     lying,
-    options,
     revokers,
     rules_of,
     sample,
@@ -39,7 +39,6 @@ from envs.cards import card_number, mask_of, names_of
 from envs.kachuful import GAME, knowledge
 
 Deal = tuple[int, ...]
-MOMENTS = st.tuples(options(), st.integers(0, 10**6), st.integers(0, 250))
 PRIVATE = ("hands", "revoked", "seed", "game")
 PUBLIC = [name for name in GAME.state.names or () if name not in PRIVATE]
 
@@ -65,7 +64,7 @@ def assert_drawn(true: Snapshot, drawn: Snapshot, seat: int) -> None:
 
 @settings(max_examples=200)
 @given(MOMENTS)
-def test_drawn_states_agree_with_all_that_is_known(moment: tuple[dict[str, Any], int, int]) -> None:
+def test_drawn_states_agree_with_all_that_is_known(moment: Moment) -> None:
     chosen, seed, moves = moment
     rules = rules_of(chosen)
     states, record = game_after(rules, seed, moves)

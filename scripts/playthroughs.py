@@ -1,0 +1,150 @@
+"""Write golden playthroughs to tests/data/playthroughs: random games as text, which a test compares with new ones.
+
+python scripts/playthroughs.py           # write them anew; look at what changed before committing it
+python scripts/playthroughs.py --check   # only compare; exit code 1 where one differs
+
+Every move stands on a line with its number, the seat, the action, a checksum of what all seats see after it, and the
+actions that were legal. The rest is meant for readers: the table as rendered, features in words, rewards, the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from envs.aec import TableEnv
+from envs.cards import random_below, random_bits
+from envs.game import find_game
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = Path("tests/data/playthroughs")
+
+
+class Playthrough(NamedTuple):
+    """One game to write down."""
+
+    game: str
+    preset: str | None
+    options: dict[str, Any]
+    rounds: int
+    """It is left after so many rounds."""
+
+
+PLAYTHROUGHS: dict[str, Playthrough] = {
+    **{preset: Playthrough("kachuful", preset, {}, 2) for preset in find_game("kachuful").presets},
+    "kachuful": Playthrough("kachuful", "kachuful", {}, 99),
+    "blind_optional": Playthrough("kachuful", None, {"max_hand": 3, "blind": "optional"}, 99),
+    "blind_forced": Playthrough(
+        "kachuful", None, {"num_players": 3, "max_hand": 3, "blind": "forced", "blind_doubles": "bonus"}, 99
+    ),
+    "forehead": Playthrough("kachuful", None, {"num_players": 3, "max_hand": 2, "single_card": "forehead"}, 99),
+    "face_down": Playthrough(
+        "kachuful", None, {"max_hand": 2, "schedule": "up", "single_card": "face_down", "blind": "optional"}, 99
+    ),
+    "penalty": Playthrough(
+        "kachuful", None, {"max_hand": 4, "min_hand": 3, "revoke": "penalty", "scoring": "minus_difference"}, 99
+    ),
+    "turn_up": Playthrough(
+        "kachuful", None, {"max_hand": 3, "trump": "turn_up", "no_trump_every": 2, "reward": "win"}, 99
+    ),
+    "five_seats": Playthrough(
+        "kachuful", None, {"num_players": 5, "max_hand": 4, "min_hand": 2, "schedule": "up_down", "hook": False}, 99
+    ),
+    "eight_seats": Playthrough(
+        "kachuful", None, {"num_players": 8, "max_hand": 2, "trump": "N", "scoring": "trick_plus_bonus"}, 99
+    ),
+}
+
+
+def sight(env: TableEnv) -> str:
+    """Checksum of the observations and masks of all seats."""
+    seen = [env.observe(agent) for agent in env.possible_agents]
+    parts = [part.astype(np.uint8).tobytes() for one in seen for part in one.values()]
+    return f"{zlib.crc32(b''.join(parts)):08x}"
+
+
+def indented(text: str) -> Iterator[str]:
+    """The lines of a text, set in."""
+    return (f"    {line}".rstrip() for line in text.splitlines())
+
+
+def in_words(env: TableEnv) -> Iterator[str]:
+    """What the seat to act sees, block by block; empty blocks are left out."""
+    layout = env.game.layout(env.rules.num_players, env.pad_seats)
+    observation = env.observe(env.agent_selection)["observation"]
+    yield f"  {env.agent_selection} sees"
+    for block, labels in layout.decode(observation).items():
+        if labels:
+            yield f"    {block}: {' '.join(labels)}"
+
+
+def moves(env: TableEnv, seed: int, rounds: int) -> Iterator[str]:
+    """Play at random, up to a number of rounds; a text for each thing that happens."""
+    shown: tuple[int, str] | None = None
+    for move in range(1_000_000):
+        before = env.snapshot()
+        if before["finished"] or before["round"] == rounds:
+            return
+        if shown != (before["round"], before["phase"]):
+            shown = before["round"], before["phase"]
+            yield ""
+            yield from indented(str(env.render()))
+            yield from in_words(env)
+        elif move % 16 == 0:
+            yield from in_words(env)
+        legal = np.flatnonzero(env.observe(env.agent_selection)["action_mask"]).tolist()
+        action = legal[random_below(random_bits(seed, 0, move), len(legal))]
+        done = len(env.history)
+        env.step(action)
+        seat, name = env.history[done]
+        names = ", ".join(map(env.action_name, legal))
+        yield f"{move + 1:3} seat {seat}: {name:8} {sight(env)}  of {names}"
+        yield from (f"    seat {seat}: {name:8} by itself" for seat, name in env.history[done + 1 :])
+        after = env.snapshot()
+        if after["finished"] or after["round"] != before["round"]:
+            rewards = ", ".join(f"{reward:+.2f}" for reward in env.rewards.values())
+            yield f"  round {before['round'] + 1} is over; scores {after['scores']}, rewards {rewards}"
+
+
+def playthrough(name: str, plan: Playthrough) -> str:
+    """A whole text."""
+    seed = zlib.crc32(name.encode()) % 1000
+    env = TableEnv(plan.game, plan.preset, render_mode="ansi", **plan.options)
+    env.reset(seed=seed)
+    lines = [f"{env.game.title}, {name}, seed {seed}; written by scripts/playthroughs.py", "", "rules"]
+    lines += [f"    {option}: {value}" for option, value in dataclasses.asdict(env.rules).items()]
+    lines += moves(env, seed, plan.rounds)
+    lines += ["", "at the end", *indented(str(env.render())), "  snapshot"]
+    lines += [f"    {key}: {json.dumps(value)}" for key, value in env.snapshot().items() if key != "rules"]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    """Run the command line; exit code 1 where ``--check`` finds a file that is out of date."""
+    parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0], allow_abbrev=False)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 where a file would change")
+    check = parser.parse_args().check
+    stale = False
+    for name, plan in PLAYTHROUGHS.items():
+        path, text = FOLDER / f"{name}.txt", playthrough(name, plan)
+        file = ROOT / path
+        if file.exists() and file.read_text(encoding="utf-8") == text:
+            continue
+        stale = True
+        if not check:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8", newline="\n")
+        print(f"{path}: {'out of date; see python scripts/playthroughs.py' if check else 'written'}")
+    return int(check and stale)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
