@@ -211,10 +211,10 @@ def legal_cards(state: Any, rules: Any) -> int:
 def legal(state: Any, rules: Any) -> tuple[int, int]:
     """Legal actions of the seat to act as two words (see `envs.game.legal`)."""
     phase = int(state["phase"])
+    if phase == OVER or int(state["turn"]) < 0:  # an illegal action may have ended the game in any phase
+        return 0, 0
     if phase == PLAY:
         return legal_cards(state, rules), 0
-    if phase != BID:
-        return 0, 0
     bids = legal_bids(state, rules)
     blind = int(rules["blind"])
     if blind == BLIND_OFF or is_hidden_round(state, rules):

@@ -223,3 +223,14 @@ def test_same_deals_whatever_is_played() -> None:
     assert len(common) > 15
     assert all(hands[0][key] == hands[1][key] for key in common)
     assert engine.NUM_ACTIONS == 89
+
+
+def test_an_illegal_end_leaves_no_mask() -> None:
+    """A record that an illegal action has ended shows nobody's cards, whatever its phase."""
+    env = VectorEnv("kachuful", 1, num_players=8, restart=False)
+    batch = env.reset()
+    for step in range(12):
+        batch = env.step(first_legal(batch, step))
+    ended = env.get_state()
+    ended["turn"], ended["finished"] = -1, 1
+    assert not env.set_state(ended).action_mask.any()
