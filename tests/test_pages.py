@@ -16,7 +16,9 @@ from envs.game import GAMES, find_game
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = runpy.run_path(str(ROOT / "scripts" / "pages.py"))
-PAGES = {name: ROOT / "envs" / name / "README.md" for name in GAMES}
+# The toy game registers itself where tests import it, but has no page.
+SHIPPED = [name for name, place in GAMES.items() if place.startswith("envs.")]
+PAGES = {name: ROOT / "envs" / name / "README.md" for name in SHIPPED}
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -30,7 +32,7 @@ def test_the_pages_are_up_to_date(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", SHIPPED)
 def test_a_page_has_every_part(name: str) -> None:
     text = PAGES[name].read_text(encoding="utf-8")
     assert re.findall(r"<!-- (\w+) -->", text) == re.findall(r"<!-- /(\w+) -->", text)
@@ -42,7 +44,7 @@ def test_a_page_has_every_part(name: str) -> None:
         assert f"\n| `{preset}` |" in text
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", SHIPPED)
 def test_the_offsets_are_those_of_the_layout(name: str) -> None:
     """Every row of the observation table, worked out for each seat, leads to a block of that name and width."""
     game = find_game(name)
@@ -56,7 +58,7 @@ def test_the_offsets_are_those_of_the_layout(name: str) -> None:
     assert found == {block.name: (layout.offsets[block.name], len(block.labels)) for block in layout.blocks}
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", SHIPPED)
 def test_the_examples_run(name: str) -> None:
     examples = re.findall(r"```python\n(.*?)```", PAGES[name].read_text(encoding="utf-8"), re.DOTALL)
     assert examples
