@@ -58,6 +58,7 @@ class Engine(NamedTuple):
     automatic: Callable[..., Any]
     step: Callable[..., Any]
     rewards: Callable[..., Any]
+    place: Callable[..., Any]
     statistics: Callable[..., Any]
     redact: Callable[..., Any]
     prepare_deals: Callable[..., Any]
@@ -120,6 +121,11 @@ def step(state: Any, rules: Any, action: int) -> int:
 @_contract
 def rewards(state: Any, rules: Any, flags: int, out: Any) -> None:
     """Write each seat's reward to ``out[:num_players]`` (float32) when `flags` say that a round has just ended."""
+
+
+@_contract
+def place(state: Any, rules: Any, seat: int) -> int:
+    """Place of a seat in a game that has ended, 1 the best; equals share the best of their places, winners the win."""
 
 
 @_contract
@@ -190,8 +196,10 @@ class Game:
     """`envs.fields.Fields`: snapshot keys and record fields."""
     worst_round: Callable[[Any], float]
     """Default reward for an illegal action under given rules."""
-    points: float = 1.0
-    """Score units in one point (10 where scores are tenths)."""
+    draw: Callable[[Any, float | None], str]
+    """``draw(snapshot, points)`` -> the table with all hands open, as lines of text."""
+    points: float | None = 1.0
+    """Score units in one point (10 where scores are tenths), or None where nothing is scored: games are won or lost."""
     direction: str = "clockwise"
 
     def __post_init__(self) -> None:

@@ -20,6 +20,7 @@ from envs.game import (
     legal,
     new_game,
     next_round,
+    place,
     prepare_deals,
     redact,
     rewards,
@@ -267,6 +268,14 @@ def scatter_games(states: Any, options: Any, most: int, key: int) -> None:
             flags = advance(states[i], options[0], random_action(states[i], options[0]))
             if flags != 0:
                 settle(states[i], options[0], flags)
+
+
+@jit
+def find_places(states: Any, options: Any, places: Any) -> None:
+    """Write the place of every seat in games that have ended to `places` (B, seats)."""
+    for i in range(states.shape[0]):
+        for seat in range(places.shape[1]):
+            places[i, seat] = place(states[i], options[0], seat)
 
 
 @jit

@@ -38,7 +38,6 @@ from envs.game import (
 )
 from envs.jit import PLAIN, jit
 from envs.loops import is_legal, make_move, play_on, write_mask
-from envs.render import text
 from envs.sampling import new_plan
 
 Observation = dict[str, np.ndarray]
@@ -386,7 +385,7 @@ class OneGame:
         if self.render_mode is None:
             gymnasium.logger.warn("render() does nothing without a render_mode: choose 'ansi' or 'human'")
             return None
-        drawing = text.render(self.snapshot(), self.game.points)
+        drawing = self.game.draw(self.snapshot(), self.game.points)
         if self.render_mode == "ansi":
             return drawing
         print(drawing)

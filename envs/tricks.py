@@ -58,6 +58,15 @@ def winner_of(log: Any, start: int, size: int, trump: int) -> int:
 
 
 @jit
+def place_by_score(scores: Any, seat: int, seats: int) -> int:
+    """Place of a seat by its score: one more than the seats with a higher one."""
+    place = 1
+    for other in range(seats):
+        place += int(int(scores[other]) > int(scores[seat]))
+    return place
+
+
+@jit
 def deal_key(seed: int, game: int, round_: int, redeal: int) -> int:
     """Shuffling key of one deal: what was played before has no part in it, so duplicate deals stay equal."""
     return stream_key(seed, DEAL_STREAM, game, round_, redeal)

@@ -103,11 +103,10 @@ def show(game: Any, rules: Any, states: Any, agent: Any, seed: int, dealt: list[
     from rich.table import Table
 
     from envs.agents import Decisions
-    from envs.render import text
 
     console = Console(highlight=False)
     snapshot = game.fields.snapshot(states[0], rules)
-    console.print(text.render(snapshot, game.points), markup=False, soft_wrap=True)
+    console.print(game.draw(snapshot, game.points), markup=False, soft_wrap=True)
     if dealt:
         console.print(f"dealt from seed {seed}: the hands of seats {', '.join(map(str, dealt))}")
     if snapshot["turn"] is None:

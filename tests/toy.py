@@ -18,8 +18,9 @@ from envs.jit import jit, lowest_bit, popcount
 from envs.layout import Block, Layout, one_hot, put8, put32, put_last, thermometer
 from envs.options import build as build_rules
 from envs.options import check_choice, check_int
+from envs.render import trick_table
 from envs.sampling import MAX_ROWS, draw, prepare
-from envs.tricks import deal_key, first_dealer, next_seat
+from envs.tricks import deal_key, first_dealer, next_seat, place_by_score
 
 PLAY = 1
 DECK = 12
@@ -171,6 +172,11 @@ def rewards(state: Any, rules: Any, flags: int, out: Any) -> None:
     for seat in range(n):
         own = int(state["gained"][seat])
         out[seat] = own - (DECK // n - own) / (n - 1) if int(rules["margin"]) else own
+
+
+@jit
+def place(state: Any, rules: Any, seat: int) -> int:
+    return place_by_score(state["scores"], seat, int(rules["num_players"]))
 
 
 @jit
@@ -343,6 +349,7 @@ GAME = Game(
         automatic=automatic,
         step=step,
         rewards=rewards,
+        place=place,
         statistics=statistics,
         redact=redact,
         prepare_deals=prepare_deals,
@@ -363,5 +370,6 @@ GAME = Game(
     rule_players=("lowest",),
     fields=FIELDS,
     worst_round=lambda rules: -float(DECK // rules.num_players),
+    draw=trick_table.render,
 )
 GAMES["toy"] = f"{__name__}:GAME"

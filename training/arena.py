@@ -218,10 +218,11 @@ def _play_chunk(
         batch = env.step(actions)
         rounds += batch.rounds
         statistics += batch.statistics
-    scores = env.get_state()["scores"][:, :n]
-    top = scores == scores.max(axis=1, keepdims=True)
-    wins = top / top.sum(axis=1, keepdims=True)
-    points = scores / (game.points * rounds[:, None])
+    ended = env.get_state()
+    places = np.zeros((games, n), np.int64)
+    loops.find_places(ended, rules.record(), places)
+    wins = (places == 1) / (places == 1).sum(axis=1, keepdims=True)
+    points = ended["scores"][:, :n] / ((game.points or 1.0) * rounds[:, None])
     statistics /= rounds[:, None, None]
 
     def sides(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -10,6 +10,7 @@ from envs.kachuful import engine, features, knowledge, players
 from envs.kachuful.fields import FIELDS
 from envs.kachuful.rules import PRESETS, KachufulRules
 from envs.options import build
+from envs.render import trick_table
 
 
 def action_name(action: int) -> str:
@@ -46,6 +47,7 @@ GAME = Game(
         automatic=engine.automatic,
         step=engine.step,
         rewards=engine.rewards,
+        place=engine.place,
         statistics=engine.statistics,
         redact=knowledge.redact,
         prepare_deals=knowledge.prepare_deals,
@@ -66,4 +68,5 @@ GAME = Game(
     rule_players=players.RULE_PLAYERS,
     fields=FIELDS,
     worst_round=worst_round,
+    draw=trick_table.render,
 )

@@ -14,7 +14,7 @@ import numpy as np
 from envs.cards import NO_TRUMP, PACK, shuffle, suit_cards, suit_of
 from envs.game import ACTION_WORD, COMMON_FIELDS, GAME_OVER, OVER, ROUND_OVER, SEATS
 from envs.jit import jit, lowest_bit
-from envs.tricks import beats, deal_key, first_dealer, following, next_seat
+from envs.tricks import beats, deal_key, first_dealer, following, next_seat, place_by_score
 
 BID, PLAY = 1, 2
 """Phases beside `OVER`."""
@@ -370,21 +370,22 @@ def automatic(state: Any, rules: Any) -> int:
 
 
 @jit
+def place(state: Any, rules: Any, seat: int) -> int:
+    """Place of a seat by its score (see `envs.game.place`)."""
+    return place_by_score(state["scores"], seat, int(rules["num_players"]))
+
+
+@jit
 def rewards(state: Any, rules: Any, flags: int, out: Any) -> None:
     """Write each seat's reward for the round that `flags` say has ended (see `envs.game.rewards`)."""
     n = int(rules["num_players"])
     kind = int(rules["reward"])
     if kind == WIN:
-        top = 0
         winners = 0
         for seat in range(n):
-            points = int(state["scores"][seat])
-            if seat == 0 or points > top:
-                top = points
-                winners = 0
-            winners += int(points == top)
+            winners += int(place(state, rules, seat) == 1)
         for seat in range(n):
-            share = 1.0 / winners if int(state["scores"][seat]) == top else 0.0
+            share = 1.0 / winners if place(state, rules, seat) == 1 else 0.0
             out[seat] = share - 1.0 / n if flags & GAME_OVER else 0.0
         return
     total = 0

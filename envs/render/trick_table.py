@@ -18,8 +18,8 @@ def _laid(trick: list[list[Any]]) -> str:
     return "  ".join(f"{seat}:{card}" for seat, card in trick) or "-"
 
 
-def _points(score: int, points: float) -> str:
-    return str(score) if points == 1 else f"{score / points:.1f}"
+def _points(score: int, points: float | None) -> str:
+    return str(score) if points in (None, 1) else f"{score / points:.1f}"
 
 
 def _heading(snapshot: Mapping[str, Any]) -> str:
@@ -40,7 +40,7 @@ def _bid(snapshot: Mapping[str, Any], seat: int) -> str:
     return "-" if bid is None else f"{bid} blind" if blind else str(bid)
 
 
-def render(snapshot: Mapping[str, Any], points: float = 1.0) -> str:
+def render(snapshot: Mapping[str, Any], points: float | None = 1.0) -> str:
     """Draw a table with all hands open: one line a seat (``>`` is to act), then the tricks.
 
     Args:
