@@ -213,7 +213,7 @@ class Game:
         return (find_game, (self.name,)) if self.name in GAMES else super().__reduce__()  # type: ignore[return-value]
 
 
-GAMES: dict[str, str] = {"kachuful": "envs.kachuful:GAME"}
+GAMES: dict[str, str] = {"call_break": "envs.call_break:GAME", "kachuful": "envs.kachuful:GAME"}
 """Games by name, imported when first asked for: ``module:attribute``."""
 
 
