@@ -84,7 +84,8 @@ def _find_votes(given: Given, players: Sequence[int], first: int, settled: bool)
 
 def _replay_votes(state: Any, record: Any, votes: list[int], claimer: int, known: bool) -> None:
     """The votes on a misdeal from the first; those after the first that has not been given have none."""
-    order = in_order(tuple(cards_of(state["playing"])), int(state["turn"]))
+    players = tuple(cards_of(state["playing"]))
+    order = in_order(players, int(state["turn"]))
     for seat in order[: order.index(claimer)] if claimer >= 0 else order:
         if claimer < 0 and votes[seat] < 0:
             return
@@ -96,7 +97,7 @@ def _replay_votes(state: Any, record: Any, votes: list[int], claimer: int, known
     if known and not engine.is_misdeal(record, int(state["hands"][claimer])):
         raise mismatch("claimer", f"seat {claimer} cannot have claimed a misdeal, its hand is none")
     engine.step(state, record, engine.CLAIM_ACTION)
-    others = in_order(order, claimer)[1:]
+    others = in_order(players, claimer)[1:]
     if all(votes[seat] == VOTE_AGREE for seat in others):
         raise mismatch("votes", "all have agreed to a misdeal, so the round is dealt again")
     for seat in others:
