@@ -207,8 +207,8 @@ def test_extra_rounds_of_every_size() -> None:
     """tie="extra_round": rounds among two, three and four tied seats, who are tied more easily under narrow calls."""
     sizes = set()
     for seed in range(400):
-        calls = {"min_call": 5, "max_call": 5} if seed % 2 else {"min_call": 0, "max_call": 1}
-        game = play({"rounds": 1, "misdeal": "vote", **calls}, seed, 4, False)
+        call = 4 + seed % 2
+        game = play({"rounds": 1, "misdeal": "vote", "min_call": call, "max_call": call}, seed, 4, False)
         sizes.add(len(game.playing) if game.round == 1 else 0)
         if sizes == {0, 2, 3, 4}:
             return
