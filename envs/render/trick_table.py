@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
+DOES = {"misdeal": "vote on a misdeal"}
+"""What the seat to act does in a phase, where that is not the phase's name."""
 TRUMP_NAMES = {"S": "spades", "D": "diamonds", "C": "clubs", "H": "hearts", "N": "none"}
 
 
@@ -30,7 +32,8 @@ def _heading(snapshot: Mapping[str, Any]) -> str:
         turned = f" ({snapshot['turned']} turned up)" if snapshot.get("turned") else ""
         parts.append(f"trump {TRUMP_NAMES.get(snapshot['trump'], 'not yet known')}{turned}")
     parts.append(f"seat {snapshot['dealer']} dealt")
-    parts.append("over" if snapshot["turn"] is None else f"seat {snapshot['turn']} to {snapshot['phase']}")
+    phase = snapshot["phase"]
+    parts.append("over" if snapshot["turn"] is None else f"seat {snapshot['turn']} to {DOES.get(phase, phase)}")
     return ", ".join(parts)
 
 
