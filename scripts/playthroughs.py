@@ -61,6 +61,11 @@ PLAYTHROUGHS: dict[str, Playthrough] = {
     "eight_seats": Playthrough(
         "kachuful", None, {"num_players": 8, "max_hand": 2, "trump": "N", "scoring": "trick_plus_bonus"}, 99
     ),
+    **{preset: Playthrough("call_break", preset, {}, 1) for preset in find_game("call_break").presets},
+    "call_break": Playthrough("call_break", "call_break", {}, 99),
+    "misdeal_vote": Playthrough("call_break", None, {"rounds": 2, "misdeal": "vote", "reward": "win"}, 99),
+    "misdeal_auto": Playthrough("call_break", None, {"rounds": 1, "misdeal": "auto", "trump": "none"}, 99),
+    "extra_round": Playthrough("call_break", None, {"rounds": 1, "min_call": 6, "max_call": 6}, 99),
 }
 
 

@@ -45,7 +45,9 @@ def test_bonus_call() -> None:
 
 
 def test_partnerships() -> None:
-    """A3.28, partnerships=True, partnerships=False: seats 0 and 2 against 1 and 3, or everybody alone; calls, tricks and overtricks are summed."""
+    """A3.28, partnerships=True, partnerships=False: seats 0 and 2 against 1 and 3, or everybody alone.
+
+    Calls, tricks and overtricks of partners are summed."""
     table = all_to_spades([4, 2, 5, 3], partnerships=True)
     assert table.gained == [94, -50, 94, -50]
     assert all_to_spades([4, 2, 5, 3], partnerships=False).gained == [49, -20, -50, -30]
