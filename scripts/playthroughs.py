@@ -65,7 +65,7 @@ PLAYTHROUGHS: dict[str, Playthrough] = {
     "call_break": Playthrough("call_break", "call_break", {}, 99),
     "misdeal_vote": Playthrough("call_break", None, {"rounds": 2, "misdeal": "vote", "reward": "win"}, 99),
     "misdeal_auto": Playthrough("call_break", None, {"rounds": 1, "misdeal": "auto", "trump": "none"}, 99),
-    "extra_round": Playthrough("call_break", None, {"rounds": 1, "min_call": 6, "max_call": 6}, 99),
+    "extra_round": Playthrough("call_break", None, {"rounds": 1, "min_call": 7, "max_call": 7}, 99),
 }
 
 

@@ -19,7 +19,7 @@ from envs.jit import jit
 from envs.sampling import new_plan
 from envs.vector import VectorEnv
 
-GAMES = ("kachuful", "call_break")
+GAMES = ("kachuful",)
 REPETITIONS = 5
 ENGINE_GAMES = 1024
 VECTOR_GAMES = 2048
