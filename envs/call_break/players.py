@@ -9,6 +9,7 @@ from typing import Any
 
 from envs.call_break.duties import legal_cards
 from envs.call_break.engine import AGREE_ACTION, BID, BID_ACTION, MISDEAL, PASS_ACTION
+from envs.call_break.heuristic import heuristic
 from envs.cards import SUIT_SIZE
 from envs.jit import jit, lowest_bit
 from envs.tricks import beats, card_order
@@ -56,11 +57,11 @@ def counting(state: Any, rules: Any) -> int:
     return counting_card(state, rules)
 
 
-RULE_PLAYERS = ("counting",)
+RULE_PLAYERS = ("counting", "heuristic")
 """Names of the rule-based players, in the order of their kinds."""
 
 
 @jit
 def rule_player(state: Any, rules: Any, kind: int) -> int:
     """Action of the rule-based player `kind` (an index into `RULE_PLAYERS`) for the seat to act."""
-    return counting(state, rules)
+    return counting(state, rules) if kind == 0 else heuristic(state, rules)
