@@ -24,7 +24,14 @@ from envs.call_break.engine import (
     legal_votes,
 )
 from envs.call_break.heuristic_calls import NUM_COUNTS, TRUMP_KNOWN, best_call, weigh
-from envs.call_break.heuristic_hand import NUM_FEATURES, chance_to_hold, later_chance, look_around
+from envs.call_break.heuristic_hand import (
+    FOREIGN,
+    FOREIGN_TRUMPS,
+    NUM_FEATURES,
+    chance_to_hold,
+    later_chance,
+    look_around,
+)
 from envs.call_break.heuristic_weights import CALL_SPREADS, CALL_WEIGHTS, CARD_WEIGHTS, TASTES
 from envs.call_break.rules import SEATS_AT_TABLE
 from envs.call_break.scoring import called, partner, won
@@ -95,8 +102,8 @@ def choose_card(state: Any, rules: Any, seat: int, cards_worth: Any, calls_worth
             value += (
                 tastes[5, now] * opens
                 + tastes[6, now] * share(own)
-                + tastes[7, now] * chance * seen[8]
-                + tastes[8, now] * seen[5]
+                + tastes[7, now] * chance * seen[FOREIGN_TRUMPS]
+                + tastes[8, now] * seen[FOREIGN]
             )
         if named == UNNAMED:
             value += weigh(hand, suit, TRUMP_KNOWN, calls_worth, counts)

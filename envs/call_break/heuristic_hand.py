@@ -19,6 +19,8 @@ from envs.tricks import higher_than
 
 NUM_FEATURES = 12
 """What is looked at for one card."""
+FOREIGN, FOREIGN_TRUMPS = 5, 8
+"""Where shares of the suit's cards, and of trumps, that the others hold stand among it."""
 PLAIN, TRUMP = range(2)
 
 
@@ -102,10 +104,10 @@ def describe(state: Any, seat: int, hand: int, card: int, trump: int, players: i
     out[2] = share(above)
     out[3] = share(higher)
     out[4] = share(lower)
-    out[5] = share(foreign)
+    out[FOREIGN] = share(foreign)
     out[6] = rest / HAND
     out[7] = share(own_trumps)
-    out[8] = share(foreign_trumps)
+    out[FOREIGN_TRUMPS] = share(foreign_trumps)
     out[9] = short
     out[10] = lead * share(foreign_trumps)
     out[11] = share(lower) * share(own_trumps)

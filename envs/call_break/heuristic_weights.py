@@ -57,14 +57,14 @@ CARD_WEIGHTS = np.array(
 TASTES = np.array(
     [  # the call needs tricks, is made, is lost
         [1, 1, 1],  # chance to take the trick
-        [0.87, 1.05, 0.86],  # chance of the card to take a later one
-        [0.07, 0.31, 0.11],  # following: last card of a plain suit, with trumps left
-        [-0.04, -0.25, -0.02],  # leading a trump
-        [-0.23, -0.04, 0.24],  # leading a trump: own trumps (a share)
-        [0.19, 0.1, 0.2],  # leading the last card of a plain suit, with trumps left
-        [0.04, 0.25, 0.25],  # leading a plain suit: its length (a share)
-        [0, 0.15, 0.06],  # chance to take the trick times trumps that the others hold
-        [-0.43, -0.3, 0.12],  # leading a plain suit: cards of it that the others hold (a share)
+        [0.86, 1.03, 0.93],  # chance of the card to take a later one
+        [0.09, 0.25, 0.08],  # following: last card of a plain suit, with trumps left
+        [-0.08, -0.25, -0.02],  # leading a trump
+        [-0.21, -0.13, 0.19],  # leading a trump: own trumps (a share)
+        [0.21, 0.11, 0.22],  # leading the last card of a plain suit, with trumps left
+        [0.22, 0.17, 0.21],  # leading a plain suit: its length (a share)
+        [-0.09, 0.17, -0.08],  # chance to take the trick times trumps that the others hold
+        [-0.49, -0.34, 0.1],  # leading a plain suit: cards of it that the others hold (a share)
     ]
 )
 """What a card is worth now."""

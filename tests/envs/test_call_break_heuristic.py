@@ -77,20 +77,19 @@ def test_what_is_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hands", "plays", "card"),
+    ("hand", "plays", "card"),
     [
-        # Last to play: as cheaply as it can.
-        (["9D KD 3C", "2H 3H 4H", "5H 6H 7H", "TD 2C 4C"], "TD", "KD"),
-        (["JD KD 3C", "2H 3H 4H", "5H 6H 7H", "TD 2C 4C"], "TD", "JD"),
-        (["2S 9S 3C", "2H 3H 4H", "5H 6H 7H", "TD 2C 4C"], "TD", "2S"),
-        # It cannot win: the card that is worth least.
-        (["2C KH 3H", "2D 3D 4D", "5D 6D 7D", "AD QC 4C"], "AD", "2C"),
-        # It must beat, but is trumped: the lowest that it may.
-        (["JD KD AD", "2H 3H 4H", "5H 6H 7H", "TD 2C 4C"], "TD", "JD"),
+        ("9D KD 3C", "TD 2D 3D", "KD"),
+        ("JD KD 3C", "TD 2D 3D", "JD"),  # as cheaply as it can
+        ("2S 9S 3C", "TD 2D 3D", "2S"),  # with the smallest trump
+        ("2S 9S 3C", "TD 2D 5S", "9S"),  # or one that is high enough
+        ("2C KH QH", "AD 2D 3D", "2C"),  # it cannot win: the card that is worth least
     ],
 )
-def test_follows(hands: list[str], plays: str, card: str) -> None:
-    assert card_of(hands, plays) == card
+def test_last_to_play(hand: str, plays: str, card: str) -> None:
+    lead, second, third = plays.split()
+    hands = [hand, f"{lead} 4C 5C", f"{second} 6C 7C", f"{third} 8C 9C"]
+    assert card_of(hands, plays, leader=1, tricks=[0, 5, 0, 0]) == card
 
 
 def test_cashes_a_sure_trick() -> None:

@@ -18,7 +18,7 @@ import pytest
 from pettingzoo.test import api_test, seed_test
 from playing import trace
 
-from envs import GAME_IDS, SEAT_IDS, call_break_v0
+from envs import GAME_IDS, SEAT_IDS, call_break_v0, loops
 from envs.call_break import GAME
 from envs.call_break.rules import PRESETS, CallBreakRules
 from envs.checked import CheckedEnv
@@ -149,7 +149,13 @@ def test_the_vector_face_plays_the_same_games(rules: dict[str, Any]) -> None:
 def digest(rules: dict[str, Any]) -> str:
     env = call_break_v0.env(**rules)
     env.reset(seed=11)
-    seen = trace(env, Random(3), 150)
+    seen: list[Any] = trace(env, Random(3), 150)
+    rng, scratch = Random(4), np.zeros(1, GAME.state)
+    env.reset(seed=12)
+    while not env.terminations[env.agent_selection] and len(seen) < 220:
+        states, record = env.unwrapped._states, env.rules.record()
+        seen.append([int(loops.player_action(states[0], record[0], player, scratch)) for player in (0, 1, 2)])
+        env.step(rng.choice(seen[-1]))
     drawn = [env.unwrapped.determinize(seat, 3) for seat in range(4)]
     env.reset(seed=4, options={"position": drawn[1]})
     return hashlib.sha256(repr((seen, drawn, env.unwrapped.snapshot())).encode()).hexdigest()
