@@ -85,6 +85,7 @@ def test_documentation_lists_every_option_and_preset() -> None:
         assert f"``{field.name}`` (" in text
 
 
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "rules", [{"rounds": 1}, {"rounds": 1, "misdeal": "vote"}, {"preset": "pagat", "rounds": 2}, {"preset": "partners"}]
 )
