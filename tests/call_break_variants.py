@@ -31,11 +31,13 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "redeals": {"rounds": 1, "redeal_total": 30, "bonus_call": 8},
     "partnerships": {"rounds": 2, "partnerships": True},
     "misdeal auto": {"rounds": 1, "misdeal": "auto", "tie": "shared"},
+    "votes": {"rounds": 2, "misdeal": "vote"},
+    "extra round after a vote": {"rounds": 1, "min_call": 7, "max_call": 7, "misdeal": "vote"},
     "extra round": {"rounds": 1, "min_call": 7, "max_call": 7, "reward": "win"},
     "extra round of some": {"rounds": 1, "min_call": 0, "max_call": 1},
     "padded": {"rounds": 1, "pad_seats": True},
 }
-"""Every value of the options, in games short enough to be played often; votes on misdeals are among `MOMENTS`."""
+"""Every value of the options, in games short enough to be played often."""
 SEATS = (4,)
 PRIVATE = ("hands", "seed", "game")
 """Fields of the record that hold what a seat may not know."""

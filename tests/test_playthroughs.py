@@ -36,6 +36,8 @@ def test_every_option_is_there_once(name: str) -> None:
     plans = [plan for plan in SCRIPT["PLAYTHROUGHS"].values() if plan.game == name]
     played = [dataclasses.asdict(game.make_rules(plan.preset, **plan.options)) for plan in plans]
     for option in dataclasses.asdict(game.make_rules()):
+        if option == "num_players" and len(set(game.players)) == 1:
+            continue
         assert len({rules[option] for rules in played}) > 1, option
 
 

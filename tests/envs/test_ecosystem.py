@@ -243,5 +243,5 @@ def test_copies_in_every_phase(make: Any, name: str, rules: dict[str, Any]) -> N
             assert trace(original, Random(6), 6) == traces[0]
             assert (original.history, original._states.tobytes()) == ends[0]
         step_randomly(env, rng)
-    assert {phase[0] for phase in met} == {*oracle.PHASES, "over"}
+    assert {phase[0] for phase in met} >= {*oracle.PHASES, "over"}
     assert {phase[-1] for phase in met} == set(range(1, len(env.possible_agents) + 1))

@@ -185,6 +185,11 @@ PLAYED: dict[str, list[dict[str, Any]]] = {
         {"num_players": 3, "max_hand": 3, "trump": "turn_up", "scoring": "judgement"},
         {"num_players": 5, "max_hand": 3, "reward": "win"},
     ],
+    "call_break": [
+        {"rounds": 1},
+        {"rounds": 2, "trump": "first_lead", "misdeal": "vote", "undertrump": "free", "reward": "win"},
+        {"rounds": 1, "misdeal": "auto", "must_beat": "until_trumped", "redeal_total": 12, "partnerships": True},
+    ],
     "kaschlan": [
         {},
         {"num_players": 2, "must_beat": True, "trump_card": "top", "payoff": "places"},
