@@ -58,7 +58,7 @@ def _no_end(state: Any, rules: Any) -> int:
 
 
 @jit
-def _no_evidence(state: Any, rules: Any, seat: int, spare: Any) -> float:
+def _no_evidence(state: Any, rules: Any, seat: int, moves: bool, spare: Any) -> float:
     return 0.0
 
 
@@ -191,11 +191,12 @@ def left(state: Any, rules: Any) -> int:
 
 
 @_contract
-def plausibility(state: Any, rules: Any, seat: int, spare: Any) -> float:
+def plausibility(state: Any, rules: Any, seat: int, moves: bool, spare: Any) -> float:
     """How well a full state explains what the others did before `seat` decides: a log weight, 0 at best.
 
-    Moves that tell of hidden cards (bids, above all) are compared with what the strongest rule-based player would do
-    with these cards; a step of difference costs about 1. ``spare[0]`` is another record, to be overwritten.
+    What they did is compared with what the strongest rule-based player would have done with these cards: bids, and
+    with `moves` all else that the record remembers; each step of difference, or other move, costs 1. ``spare[0]`` is
+    another record, to be overwritten.
     """
 
 

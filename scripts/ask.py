@@ -23,7 +23,7 @@ def build_parser() -> ArgumentParser:
     """The command line."""
     parser = ArgumentParser(prog="ask.py", description=__doc__.split("\n")[0], exit_on_error=False, allow_abbrev=False)
     parser.add_argument("position", type=str, help="JSON file of a snapshot, or of a part of one; - for standard input")
-    parser.add_argument("--agent", type=str, required=True, help="name of a built-in agent, or a checkpoint")
+    parser.add_argument("--agent", type=str, required=True, help="name of a built-in agent, a search, or a checkpoint")
     parser.add_argument("--seed", type=int, default=0, help="deals what is missing, and names the agent's chance")
     parser.add_argument("--game", type=str, help="the game (default: the file's, the checkpoint's, or kachuful)")
     parser.add_argument("--rules", type=dict[str, str], default={}, help="--rules.OPTION VALUE, over those in the file")
@@ -67,7 +67,7 @@ def prepare(args: Namespace) -> dict[str, Any]:
 
     from envs.game import find_game
     from envs.one_game import check_seed
-    from training.arena import PolicyAgent, check_seats, load_agent
+    from training.agents import PolicyAgent, check_seats, load_agent
     from training.options import option_value, override
 
     seed = check_seed(args.seed)

@@ -17,7 +17,7 @@ import pytest
 from envs import kachuful_v0
 from envs.agents import Decisions, find_agent
 from envs.game import find_game
-from training.arena import load_agent
+from training.agents import load_agent
 from training.checkpoint import describe, save_checkpoint
 from training.network import PolicyNetwork
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 from abc import abstractmethod
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from envs.options import check_choice, check_int, fail
 from envs.search.flat import decide_flat, flat_memory
 from envs.search.tree import decide_tree, tree_memory
 
-WEIGHTS = ("none", "bids")
+WEIGHTS = ("none", "bids", "moves")
 MOST = 10**6
 """Most deals, iterations or nodes of one decision."""
 
@@ -34,9 +33,9 @@ class Search:
     """What all searching agents share. Wrong options raise ValueError in one line."""
 
     weight: str = "none"
-    """Sampled deals count alike (none), or by how well they explain the bids (bids; see `envs.game.plausibility`)."""
+    """Sampled deals count alike (none), or by how well they explain bids or all moves (`envs.game.plausibility`)."""
     temperature: float = 1.0
-    """Steps between a bid and the rule player's that lessen a deal's weight by the factor e."""
+    """Steps between bids and the rule player's, or other moves than its, that make a deal e times less likely."""
     threads: int = 1
     """Threads that share the decisions of a batch."""
 
@@ -95,10 +94,13 @@ class MonteCarlo(Search):
 
     deals: int = 64
     """Sampled deals a decision."""
+    caution: float = 1.0
+    """Standard errors by which the mean of another action must lead the rule player's own choice."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_int("deals", self.deals, 1, MOST)
+        check_number("caution", self.caution, 0, 100)
 
     def _ending(self) -> tuple[int, int]:
         return 0, 0
@@ -107,14 +109,14 @@ class MonteCarlo(Search):
         game, (exact, nodes) = decisions.game, self._ending()
         decide_flat(
             decisions.states[rows], decisions.options, decisions.keys[rows], len(game.rule_players) - 1, self.deals,
-            exact, nodes, float(self.temperature),
+            exact, nodes, self.weight == "moves", float(self.temperature), float(self.caution),
             flat_memory(game.state, game.num_actions, self.deals, self.weight != "none"), chosen, worth,
         )  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PerfectInformation(MonteCarlo):
-    """Perfect-information Monte Carlo: as `MonteCarlo`, but near the end each sampled deal is solved with open cards."""
+    """Perfect-information Monte Carlo: as `MonteCarlo`, but near the end each sampled deal is solved, cards open."""
 
     exact: int = 5
     """Deals are solved where the round ends within this many moves a seat (cards in hand, in trick games)."""
@@ -148,7 +150,7 @@ class InformationSet(Search):
         game = decisions.game
         decide_tree(
             decisions.states[rows], decisions.options, decisions.keys[rows], len(game.rule_players) - 1,
-            self.iterations, float(self.c), float(self.temperature),
+            self.iterations, float(self.c), self.weight == "moves", float(self.temperature),
             tree_memory(game.state, game.num_actions, self.iterations, self.weight != "none"), chosen, worth,
         )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What the bids of Kachuful tell of the cards: how well a full state explains them."""
+"""What bids and cards played in Kachuful tell of hidden hands: how well a full state explains them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,26 @@ from typing import Any
 
 from envs.game import SEATS
 from envs.jit import jit, popcount
-from envs.kachuful.engine import BID, BID_ACTION
+from envs.kachuful.engine import BID, BID_ACTION, PLAY, step
 from envs.kachuful.heuristic import heuristic
 from envs.kachuful.knowledge import redact
+from envs.loops import forced_action
 from envs.tricks import next_seat, seat_after, steps_to
+
+
+@jit
+def _clear_play(state: Any) -> None:
+    for seat in range(SEATS):
+        state["played"][seat] = 0
+        state["tricks"][seat] = 0
+        state["voids"][seat] = 0
+    state["revoked"] = 0
+    state["trick_size"] = 0
+    state["led"] = -1
+    state["best"] = -1
+    state["best_seat"] = -1
+    state["count"] = 0
+    state["trick"] = 0
 
 
 @jit
@@ -26,40 +42,67 @@ def rewind_to_bid(state: Any, rules: Any, seat: int) -> None:
             total += int(state["bids"][other])
         else:
             state["bids"][other] = -1
-    for other in range(SEATS):
-        state["played"][other] = 0
-        state["tricks"][other] = 0
-        state["voids"][other] = 0
+    _clear_play(state)
     state["bid_count"] = at
     state["bid_total"] = total
     state["leader"] = first
-    state["trick_size"] = 0
-    state["led"] = -1
-    state["best"] = -1
-    state["best_seat"] = -1
-    state["count"] = 0
-    state["trick"] = 0
     state["phase"] = BID
     state["turn"] = seat
 
 
 @jit
-def plausibility(state: Any, rules: Any, seat: int, spare: Any) -> float:
-    """Minus the steps between the bids of the others and those of the rule-based player (see `envs.game`).
-
-    A bid made blind tells nothing, and neither do cards that a position keeps to itself.
-    """
+def rewind_to_lead(state: Any, rules: Any) -> None:
+    """Take a full state, in place, back to the first lead of its round."""
     n = int(rules["num_players"])
-    size = int(state["hand_size"])
+    for seat in range(n):
+        state["hands"][seat] |= state["played"][seat]
+    _clear_play(state)
+    state["leader"] = next_seat(int(state["dealer"]), n)
+    state["turn"] = state["leader"]
+    state["phase"] = PLAY
+
+
+@jit
+def bid_steps(state: Any, rules: Any, seat: int, spare: Any) -> int:
+    """Steps between the bids of the others and those of the rule-based player; a bid made blind tells nothing."""
     steps = 0
-    for other in range(n):
+    for other in range(int(rules["num_players"])):
         bid = int(state["bids"][other])
         if other == seat or bid < 0 or (int(state["blind"]) >> other) & 1:
-            continue
-        if popcount(int(state["hands"][other]) | int(state["played"][other])) != size:
             continue
         spare[0] = state
         rewind_to_bid(spare[0], rules, other)
         redact(spare[0], rules, other)
         steps += abs(bid - (heuristic(spare[0], rules) - BID_ACTION))
+    return steps
+
+
+@jit
+def other_cards(state: Any, rules: Any, seat: int, spare: Any) -> int:
+    """Cards that the others played where the rule-based player would have played another."""
+    cards = 0
+    spare[0] = state
+    replay = spare[0]
+    rewind_to_lead(replay, rules)
+    for at in range(int(state["count"])):
+        card = int(state["log"][at])
+        if int(replay["turn"]) != seat and forced_action(replay, rules) < 0:
+            # With the bids made it reads no hand but its own: there is nothing to redact.
+            cards += int(heuristic(replay, rules) != card)
+        step(replay, rules, card)
+    return cards
+
+
+@jit
+def plausibility(state: Any, rules: Any, seat: int, moves: bool, spare: Any) -> float:
+    """Minus the steps between the others' bids, and cards, and the rule-based player's (see `envs.game`).
+
+    Positions that keep the cards of earlier tricks to themselves tell nothing.
+    """
+    for other in range(int(rules["num_players"])):
+        if popcount(int(state["hands"][other]) | int(state["played"][other])) != int(state["hand_size"]):
+            return 0.0
+    steps = bid_steps(state, rules, seat, spare)
+    if moves and int(state["phase"]) == PLAY:
+        steps += other_cards(state, rules, seat, spare)
     return -float(steps)

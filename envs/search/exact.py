@@ -1,7 +1,7 @@
 """Endings solved exactly, all cards open: every seat takes what is best for itself (max^n).
 
-C. A. Luckhardt and K. B. Irani, An algorithmic solution of N-person games, AAAI 1986. A depth-first search without recursion
-on a stack of records; moves without a choice take no place on it.
+C. A. Luckhardt and K. B. Irani, An algorithmic solution of N-person games, AAAI 1986. A depth-first search without
+recursion on a stack of records; moves without a choice take no place on it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DEPTH = 96
 """Choices that may follow one another in an ending."""
 
 SOLVER = np.dtype([("words", np.int64, (2,)), ("values", np.float32, (SEATS,)), ("known", np.int64)])
-"""One level of the stack beside the game's record: actions still to try, the best outcome so far, whether there is one."""
+"""A level of the stack beside the game's record: actions still to try, the best outcome so far, if there is one."""
 
 
 @jit

@@ -6,6 +6,7 @@ decision meet the same sampled deals, so that the luck of the deals falls on the
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ def flat_memory(state: np.dtype[Any], actions: int, deals: int, weigh: bool) -> 
         np.zeros(deals * CANDIDATES if weigh else 0),
         np.zeros(actions, np.int64),
         np.zeros(actions),
+        np.zeros(actions),
         np.zeros((actions, SEATS), np.float32),
     )
 
@@ -62,10 +64,11 @@ def _solve_all(
 
 @jit
 def _decide(
-    state: Any, rules: Any, key: int, kind: int, deals: int, exact: int, nodes: int, temperature: float, memory: Any
-) -> int:
+    state: Any, rules: Any, key: int, kind: int, deals: int, exact: int, nodes: int, moves: bool, temperature: float,
+    preferred: int, memory: Any,
+) -> int:  # fmt: skip
     """Values of the legal actions of one redacted record, in ``memory``; returns their count, 0 where one is forced."""
-    work, levels, plan, weights, actions, values, found = memory
+    work, levels, plan, weights, actions, values, squares, found = memory
     seat = int(state["turn"])
     if not prepare_deals(state, rules, seat, plan):
         return 0
@@ -73,10 +76,14 @@ def _decide(
     base = work[2]
     stack = work[3:]
     if weights.shape[0] > 0:
-        weigh_deals(state, rules, seat, plan, key, temperature, seen, weights)
+        weigh_deals(state, rules, seat, plan, key, moves, temperature, seen, weights)
     count = list_actions(state, rules, actions)
+    own = 0
     for k in range(count):
         values[k] = 0.0
+        squares[k] = 0.0
+        if actions[k] == preferred:
+            own = k
     shift = draw_share(key, 0)
     for deal in range(deals):
         work[2] = state
@@ -92,7 +99,20 @@ def _decide(
                     play_out(stack[0], rules, kind, seen, found[k])
         for k in range(count):
             values[k] += found[k, seat]
+            difference = float(found[k, seat] - found[own, seat])
+            squares[k] += difference * difference
     return count
+
+
+@jit
+def _be_cautious(values: Any, squares: Any, count: int, own: int, deals: int, caution: float) -> None:
+    """Turn sums into means, less what chance may have added to the lead over the rule player's own choice."""
+    for k in range(count):
+        values[k] /= deals
+    for k in range(count):
+        lead = values[k] - values[own]
+        variance = max(squares[k] / deals - lead * lead, 0.0)
+        squares[k] = values[k] - caution * math.sqrt(variance / deals)
 
 
 @jit
@@ -104,7 +124,9 @@ def decide_flat(
     deals: int,
     exact: int,
     nodes: int,
+    moves: bool,
     temperature: float,
+    caution: float,
     memory: Any,
     chosen: Any,
     worth: Any,
@@ -119,12 +141,14 @@ def decide_flat(
         deals: sampled deals a decision.
         exact: endings of at most this many moves a seat are solved; 0: none.
         nodes: most moves of solving one deal, all actions together; where that is too few the deal is played out.
+        moves: whether weights go by all moves, not bids alone.
         temperature: of the weights of deals, where the memory has room for weights.
+        caution: standard errors by which another action must lead the rule player's choice.
         memory: from `flat_memory`.
         chosen: (B,) int64, written: legal actions.
         worth: (B, A) float64, written: mean value of each legal action, NaN for others and for forced moves; or (B, 0).
     """
-    work, _, _, _, actions, values, _ = memory
+    work, _, _, _, actions, values, squares, _ = memory
     rules = options[0]
     for i in range(states.shape[0]):
         state = states[i]
@@ -134,10 +158,15 @@ def decide_flat(
         if chosen[i] >= 0:
             continue
         preferred = rule_action(state, rules, kind, work)
-        count = _decide(state, rules, int(keys[i]), kind, deals, exact, nodes, temperature, memory)
+        count = _decide(state, rules, int(keys[i]), kind, deals, exact, nodes, moves, temperature, preferred, memory)
         chosen[i] = preferred
         if count > 0:
-            chosen[i] = best_action(actions, values, count, preferred)
+            own = 0
+            for k in range(count):
+                if actions[k] == preferred:
+                    own = k
+            _be_cautious(values, squares, count, own, deals, caution)
+            chosen[i] = best_action(actions, squares, count, preferred)
         if worth.shape[1] > 0:
             for k in range(count):
-                worth[i, actions[k]] = values[k] / deals
+                worth[i, actions[k]] = values[k]

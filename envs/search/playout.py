@@ -69,9 +69,9 @@ def play_out(state: Any, rules: Any, kind: int, seen: Any, out: Any) -> None:
 
 @jit
 def weigh_deals(
-    state: Any, rules: Any, seat: int, plan: Any, key: int, temperature: float, spare: Any, weights: Any
+    state: Any, rules: Any, seat: int, plan: Any, key: int, moves: bool, temperature: float, spare: Any, weights: Any
 ) -> None:
-    """Write the cumulative weights of ``len(weights)`` deals of the prepared plan: how well each explains the bids.
+    """Write the cumulative weights of ``len(weights)`` deals of the prepared plan: how well each explains the past.
 
     Deal i is `determinize` with ``candidate_key(key, i)``; its weight is exp(plausibility / temperature).
     """
@@ -79,7 +79,7 @@ def weigh_deals(
     for i in range(weights.shape[0]):
         spare[0] = state
         determinize(spare[0], rules, seat, plan, candidate_key(key, i))
-        weights[i] = plausibility(spare[0], rules, seat, spare[1:]) / temperature
+        weights[i] = plausibility(spare[0], rules, seat, moves, spare[1:]) / temperature
         best = max(best, weights[i]) if i > 0 else weights[i]
     total = 0.0
     for i in range(weights.shape[0]):
@@ -117,7 +117,7 @@ def draw_share(key: int, i: int) -> float:
 
 @jit
 def draw_deal(state: Any, rules: Any, seat: int, plan: Any, key: int, i: int, weights: Any, share: float) -> None:
-    """Fill a redacted record, in place, with the i-th deal, or where there are weights with the candidate at `share`."""
+    """Fill a redacted record, in place, with the i-th deal or, where there are weights, the candidate at `share`."""
     if weights.shape[0] > 0:
         determinize(state, rules, seat, plan, candidate_key(key, chosen_candidate(weights, share)))
     else:

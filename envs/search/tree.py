@@ -1,7 +1,7 @@
 """Single-observer information-set Monte Carlo tree search.
 
-P. I. Cowling, E. J. Powley and D. Whitehouse, Information set Monte Carlo tree search, IEEE TCIAIG 4(2), 2012. One tree a
-decision, seen from the seat that decides: a node is the sequence of moves that leads there, whatever the hidden cards.
+P. I. Cowling, E. J. Powley and D. Whitehouse, Information set Monte Carlo tree search, IEEE TCIAIG 4(2), 2012. One
+tree a decision, seen from the seat that decides: a node is the sequence of moves that leads there, whatever is hidden.
 Each iteration samples a deal, descends by UCB1 among the moves that are legal in it (a move's visits are set against
 how often it could have been chosen), adds a node, and plays out. Every move is judged by the seat that makes it.
 """
@@ -122,7 +122,7 @@ def _choose_child(tree: Any, node: int, low: int, high: int, least: float, most:
 def _iterate(
     base: Any, rules: Any, key: int, kind: int, c: float, least: float, most: float, count: int, memory: Any
 ) -> tuple[int, int, int]:
-    """Descend from the root in one sampled deal (`base`, played on in place); returns flags, nodes, length of the path."""
+    """Descend from the root in one sampled deal (`base`, played on in place); returns flags, nodes, path's length."""
     work, _, _, tree, path, _, _, _ = memory
     node = 0
     length = 0
@@ -157,7 +157,7 @@ def _iterate(
 
 @jit
 def _search(
-    state: Any, rules: Any, key: int, kind: int, iterations: int, c: float, temperature: float, memory: Any
+    state: Any, rules: Any, key: int, kind: int, iterations: int, c: float, moves: bool, temperature: float, memory: Any
 ) -> int:
     """Grow the tree of one redacted record; returns the count of actions with their mean values, 0: no deal."""
     work, plan, weights, tree, path, actions, values, out = memory
@@ -166,7 +166,7 @@ def _search(
     if not prepare_deals(state, rules, seat, plan):
         return 0
     if weights.shape[0] > 0:
-        weigh_deals(state, rules, seat, plan, key, temperature, work[:2], weights)
+        weigh_deals(state, rules, seat, plan, key, moves, temperature, work[:2], weights)
     _add_node(tree, 0, -1, -1, -1)
     base = work[2]
     count = 1
@@ -212,6 +212,7 @@ def decide_tree(
     kind: int,
     iterations: int,
     c: float,
+    moves: bool,
     temperature: float,
     memory: Any,
     chosen: Any,
@@ -226,6 +227,7 @@ def decide_tree(
         kind: rule player of the playouts.
         iterations: sampled deals a decision, each with one playout.
         c: exploration, for outcomes scaled to 0..1.
+        moves: whether weights go by all moves, not bids alone.
         temperature: of the weights of deals, where the memory has room for weights.
         memory: from `tree_memory`.
         chosen: (B,) int64, written: legal actions.
@@ -241,7 +243,7 @@ def decide_tree(
         if chosen[i] >= 0:
             continue
         preferred = rule_action(state, rules, kind, work)
-        count = _search(state, rules, int(keys[i]), kind, iterations, c, temperature, memory)
+        count = _search(state, rules, int(keys[i]), kind, iterations, c, moves, temperature, memory)
         chosen[i] = preferred
         for k in range(count):
             node = int(values[k])

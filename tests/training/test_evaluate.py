@@ -187,7 +187,8 @@ def test_a_process_of_its_own_tells_an_error_in_one_line() -> None:
     assert run.returncode == 2
     assert out == ""
     assert err.splitlines() == [
-        "evaluate.py: no agent 'nobody'; choose one of random, counting, heuristic or the path of a checkpoint"
+        "evaluate.py: no agent 'nobody'; choose one of random, counting, heuristic, montecarlo, pimc, "
+        "ismcts, the path of a checkpoint, or package.module:factory"
     ]
 
 
