@@ -1,6 +1,7 @@
 """Set up a position from a JSON file and ask an agent what it would do.
 
 python scripts/ask.py configs/positions/example.json --agent counting
+python scripts/ask.py configs/positions/example.json --agent montecarlo:deals=200
 python scripts/ask.py position.json --agent runs/kachuful --seed 3 --rules.num_players 5
 
 The file holds a snapshot or any part of one; - reads it from standard input. Its rules are those of the table, over a
@@ -67,13 +68,13 @@ def prepare(args: Namespace) -> dict[str, Any]:
 
     from envs.game import find_game
     from envs.one_game import check_seed
-    from training.agents import PolicyAgent, check_seats, load_agent
+    from training.agents import PolicyAgent, check_seats, load_agent, parse_spec
     from training.options import option_value, override
 
     seed = check_seed(args.seed)
     position = read_position(args.position)
     name = args.game or position.get("game")
-    if name is None and not Path(args.agent).exists():
+    if name is None and not Path(parse_spec(args.agent).name).exists():
         name = DEFAULT_GAME
     game = None if name is None else find_game(name)
     agent = load_agent(args.agent, game, greedy=not args.sampled)
@@ -119,10 +120,16 @@ def show(game: Any, rules: Any, states: Any, agent: Any, seed: int, dealt: list[
     table.add_column("number", justify="right")
     if chances is not None:
         table.add_column("probability", justify="right")
+    values = agent.values(decisions)[0] if hasattr(agent, "values") else None
+    if values is not None:
+        table.add_column("value", justify="right")
     for action in decisions.action_mask[0].nonzero()[0].tolist():
         chance = [] if chances is None else [f"{100 * chances[action]:.1f} %"]
+        value = [] if values is None else [f"{values[action]:.2f}"]
         own = action == chosen
-        table.add_row(">" if own else "", game.action_name(action), str(action), *chance, style="bold" if own else None)
+        table.add_row(
+            ">" if own else "", game.action_name(action), str(action), *chance, *value, style="bold" if own else None
+        )
     console.print(table)
     console.print(
         f"seat {snapshot['turn']} is to {snapshot['phase']}; {agent.name} chooses {game.action_name(chosen)}",
