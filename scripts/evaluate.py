@@ -3,8 +3,11 @@
 python scripts/evaluate.py runs/kachuful --against counting,random --deals 2000 --seed 1 --json result.json
 python scripts/evaluate.py counting --game kachuful --against random --rules.num_players 5
 
+python scripts/evaluate.py pimc:deals=64,exact=4 --game kachuful --against heuristic --deals 100
+
 Each name in --against is one table of its own, with that agent in all other seats. A deal is a whole game, played once
-with the candidate in each seat. Agents are built-in players by name or checkpoints by path.
+with the candidate in each seat. Agents are built-in players by name, searches with their options, checkpoints by path
+(policies take their likeliest action, or sample with :sampled), or package.module:factory.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ def build_parser() -> ArgumentParser:
     parser = ArgumentParser(
         prog="evaluate.py", description=__doc__.split("\n")[0], exit_on_error=False, allow_abbrev=False
     )
-    parser.add_argument("candidate", type=str, help="checkpoint, or name of a built-in agent (then with --game)")
+    parser.add_argument("candidate", type=str, help="checkpoint, or name of another agent (then with --game)")
     parser.add_argument("--against", type=str, help="opponents, separated by commas (default: all built-in agents)")
     parser.add_argument("--deals", type=int, default=1000, help="number of deals; one deal is as many games as seats")
     parser.add_argument("--seed", type=int, default=0, help="names the deals and the agents' chance")
@@ -44,7 +47,7 @@ def prepare() -> dict[str, Any]:
     args = build_parser().parse_args()
     from envs.agents import agent_names
     from envs.game import find_game
-    from training.arena import PolicyAgent, check_seats, load_agent
+    from training.agents import PolicyAgent, check_seats, load_agent, split_specs
     from training.options import option_value, override
     from training.report import check_json_path
 
@@ -61,7 +64,7 @@ def prepare() -> dict[str, Any]:
         game, options = find_game(args.game), {}
     changes = {name: option_value(text) for name, text in args.rules.items()}
     rules = game.make_rules(**override(options, changes))
-    names = [name.strip() for name in args.against.split(",")] if args.against else agent_names(game)
+    names = split_specs(args.against) if args.against else agent_names(game)
     opponents = [load_agent(name, game, greedy=not args.sampled) for name in names]
     for agent in (candidate, *opponents):
         check_seats(agent, rules)

@@ -9,64 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from envs import loops
-from envs.agents import Agent, BuiltIn, Decisions, agent_names, find_agent
+from envs.agents import Agent, BuiltIn, Decisions
 from envs.cards import stream_key
 from envs.game import Game, find_game
 from envs.vector import PLAYER_ASK, VectorEnv
-
-if TYPE_CHECKING:
-    from training.checkpoint import Policy
+from training.agents import check_seats
 
 ARENA_STREAM = 7
 CHUNK = 512
 """Deals that are played side by side."""
-LEAST_ROWS = 16
-
-
-@dataclass(frozen=True)
-class PolicyAgent:
-    """A trained policy at the table."""
-
-    name: str
-    """Folder of the checkpoint."""
-    policy: Policy
-    greedy: bool = True
-    """Always take the likeliest action; otherwise sample, from each decision's own key."""
-
-    def act(self, decisions: Decisions) -> np.ndarray:
-        """(B,) int64 legal actions."""
-        if self.greedy:
-            return self.policy.act(*self._inputs(decisions))[: len(decisions)]
-        gumbel = -np.log(-np.log(decisions.uniforms(decisions.game.num_actions)))
-        return np.argmax(self._log_probabilities(decisions) + gumbel, axis=1)
-
-    def probabilities(self, decisions: Decisions) -> np.ndarray:
-        """(B, A) float32: the policy's probability of each action, 0 where it is illegal."""
-        chances: np.ndarray = np.exp(self._log_probabilities(decisions))
-        return chances
-
-    def _log_probabilities(self, decisions: Decisions) -> np.ndarray:
-        import torch
-
-        from training.ppo import masked_log_probabilities
-
-        observation, mask = self._inputs(decisions)
-        with torch.inference_mode():
-            logits, _ = self.policy.network(torch.from_numpy(observation))
-            chances = masked_log_probabilities(logits, torch.from_numpy(mask))
-        return chances[: len(decisions)].numpy()
-
-    def _inputs(self, decisions: Decisions) -> tuple[np.ndarray, np.ndarray]:
-        """Observations and masks, repeated where they are few."""
-        # Matrix products of fewer rows may be summed in another order, and games must not depend on their company.
-        rows = np.arange(max(len(decisions), LEAST_ROWS)) % len(decisions)
-        return decisions.observation(self.policy.pad_seats)[rows], decisions.action_mask[rows]
 
 
 @dataclass(frozen=True)
@@ -107,42 +63,6 @@ class Match:
     def par(self) -> float:
         """Win share of equals: 1 / seats."""
         return 1.0 / int(self.rules.num_players)
-
-
-def load_agent(name: str, game: str | Game | None = None, greedy: bool = True) -> Agent:
-    """Return a built-in agent by its name, or the policy of a checkpoint by its path.
-
-    Args:
-        name: ``random``, a rule-based player of the game, or the path of a checkpoint or of a run (then its last one).
-        game: the game to be played; None: that of the checkpoint.
-        greedy: whether a policy takes its likeliest action or samples.
-
-    Raises:
-        ValueError: no such agent or game, or a checkpoint of another game or that cannot be used (`CheckpointError`).
-    """
-    found = None if game is None else find_game(game)
-    if found is not None and name in agent_names(found):
-        return find_agent(name, found)
-    if not name or not Path(name).exists():
-        if found is None:
-            raise ValueError(f"no checkpoint {name!r} (a built-in agent needs a game to be named too)")
-        names = ", ".join(agent_names(found))
-        raise ValueError(f"no agent {name!r}; choose one of {names} or the path of a checkpoint")
-    from training.checkpoint import find_checkpoint, load_policy
-
-    folder = find_checkpoint(name)
-    policy = load_policy(folder)
-    if found is not None and policy.game.name != found.name:
-        raise ValueError(f"checkpoint {name} plays {policy.game.title}, not {found.title}")
-    return PolicyAgent(str(folder), policy, greedy)
-
-
-def check_seats(agent: Agent, rules: Any) -> None:
-    """Raise ValueError where a policy was made for another number of seats."""
-    if isinstance(agent, PolicyAgent) and not agent.policy.pad_seats:
-        seats = agent.policy.rules["num_players"]
-        if seats != rules.num_players:
-            raise ValueError(f"checkpoint {agent.name} plays with {seats} players only, not with {rules.num_players}")
 
 
 def first_deal(seed: int) -> int:
