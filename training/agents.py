@@ -7,6 +7,7 @@ A spec is one of
   (see `training.search`);
 - the path of a checkpoint or of a run: ``checkpoints/kachuful``, its likeliest action unless told otherwise;
   ``checkpoints/kachuful:sampled`` samples, ``checkpoints/kachuful:greedy`` says that it does not;
+- a model of another library: ``sb3:model.zip``, also with ``:greedy`` or ``:sampled`` (see `training.plugins.sb3`);
 - ``package.module:factory``: an importable ``factory(game)`` that returns an `envs.agents.Agent`.
 """
 
@@ -33,9 +34,11 @@ if TYPE_CHECKING:
     from training.checkpoint import Policy
 
 LEAST_ROWS = 16
-SEARCH, PATH, FACTORY, PLAYER = "search", "path", "factory", "player"
+SEARCH, PATH, FACTORY, PLAYER, PLUGIN = "search", "path", "factory", "player", "plugin"
 """Kinds of spec; a `PLAYER` is known to a game, if at all."""
-CHOICES = "the path of a checkpoint, or package.module:factory"
+PLUGINS = {"sb3": "training.plugins.sb3"}
+"""Modules that load models of other libraries, by the word before the colon; see `training.plugins`."""
+CHOICES = "the path of a checkpoint, sb3:MODEL.zip, or package.module:factory"
 _FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 _MODES = {":greedy": True, ":sampled": False}
 
@@ -45,11 +48,11 @@ class Spec:
     """What a text says about an agent; nothing is loaded yet."""
 
     kind: str
-    """`SEARCH`, `PATH`, `FACTORY` or `PLAYER`."""
+    """`SEARCH`, `PATH`, `FACTORY`, `PLAYER` or `PLUGIN`."""
     name: str
-    """Name of the search or player, path of the checkpoint, or ``package.module:factory``."""
+    """Name of the search, player or plugin, path of the checkpoint, or ``package.module:factory``."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Options of a search, or ``greedy`` (bool) where a path says it."""
+    """Options of a search, ``path`` (str) of a plugin's model, ``greedy`` (bool) where a path or model says it."""
 
 
 def split_specs(text: str) -> list[str]:
@@ -79,6 +82,10 @@ def parse_spec(text: str, players: Sequence[str] = ()) -> Spec:
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
         return Spec(SEARCH, name, options)
+    if colon and name in PLUGINS:
+        if not rest:
+            raise ValueError(f"{text!r} ends where the path of a model should follow")
+        return Spec(PLUGIN, name, _model_options(rest))
     if text and Path(text).exists():
         return Spec(PATH, text)
     for mode, greedy in _MODES.items():
@@ -93,6 +100,14 @@ def parse_spec(text: str, players: Sequence[str] = ()) -> Spec:
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ValueError(f"no agent {name!r} takes options; {hint}{', '.join(SEARCHES)} do")
     return Spec(PATH if not text or os.sep in text or "." in text else PLAYER, text)
+
+
+def _model_options(text: str) -> dict[str, Any]:
+    """Path and mode of a plugin's model."""
+    for mode, greedy in _MODES.items():
+        if text.endswith(mode) and text != mode:
+            return {"path": text.removesuffix(mode), "greedy": greedy}
+    return {"path": text}
 
 
 def _example(name: str) -> str:
@@ -141,8 +156,7 @@ class PolicyAgent:
         """(B,) int64 legal actions."""
         if self.greedy:
             return self.policy.act(*self._inputs(decisions))[: len(decisions)]
-        gumbel = -np.log(-np.log(decisions.uniforms(decisions.game.num_actions)))
-        return np.argmax(self._log_probabilities(decisions) + gumbel, axis=1)
+        return draw(self._log_probabilities(decisions), decisions)
 
     def probabilities(self, decisions: Decisions) -> np.ndarray:
         """(B, A) float32: the policy's probability of each action, 0 where it is illegal."""
@@ -160,11 +174,31 @@ class PolicyAgent:
             chances = masked_log_probabilities(logits, torch.from_numpy(mask))
         return chances[: len(decisions)].numpy()
 
+    def check_rules(self, rules: Any) -> None:
+        """Raise ValueError where the policy was made for another number of seats."""
+        seats = self.policy.rules["num_players"]
+        if not self.policy.pad_seats and seats != rules.num_players:
+            raise ValueError(f"checkpoint {self.name} plays with {seats} players only, not with {rules.num_players}")
+
     def _inputs(self, decisions: Decisions) -> tuple[np.ndarray, np.ndarray]:
         """Observations and masks, repeated where they are few."""
-        # Matrix products of fewer rows may be summed in another order, and games must not depend on their company.
-        rows = np.arange(max(len(decisions), LEAST_ROWS)) % len(decisions)
+        rows = enough_rows(len(decisions))
         return decisions.observation(self.policy.pad_seats)[rows], decisions.action_mask[rows]
+
+
+def enough_rows(count: int) -> np.ndarray:
+    """Indices of `count` decisions, repeated where they are few.
+
+    Matrix products of fewer rows may be summed in another order, and games must not depend on their company.
+    """
+    return np.arange(max(count, LEAST_ROWS)) % count
+
+
+def draw(log_probabilities: np.ndarray, decisions: Decisions) -> np.ndarray:
+    """Draw actions from log-probabilities (B, A), from each decision's own key; (B,) int64."""
+    # The Gumbel trick: the largest of log-probabilities plus such noise is a draw from them.
+    gumbel = -np.log(-np.log(decisions.uniforms(decisions.game.num_actions)))
+    return np.argmax(log_probabilities + gumbel, axis=1)
 
 
 def load_agent(text: str, game: str | Game | None = None, greedy: bool = True) -> Agent:
@@ -191,6 +225,9 @@ def load_agent(text: str, game: str | Game | None = None, greedy: bool = True) -
         return find_agent(spec.name, found)
     if spec.kind == FACTORY:
         return _call_factory(spec.name, found)
+    if spec.kind == PLUGIN:
+        plugin = importlib.import_module(PLUGINS[spec.name])
+        return plugin.load_model(game=found, **{"greedy": greedy, **spec.options})  # type: ignore[no-any-return]
     names = (*players, *SEARCHES)
     near = difflib.get_close_matches(text, names, 1)
     hint = f"did you mean {near[0]!r}? " if near else ""
@@ -228,8 +265,7 @@ def _call_factory(text: str, game: Game) -> Agent:
 
 
 def check_seats(agent: Agent, rules: Any) -> None:
-    """Raise ValueError where a policy was made for another number of seats."""
-    if isinstance(agent, PolicyAgent) and not agent.policy.pad_seats:
-        seats = agent.policy.rules["num_players"]
-        if seats != rules.num_players:
-            raise ValueError(f"checkpoint {agent.name} plays with {seats} players only, not with {rules.num_players}")
+    """Raise ValueError where an agent says that it was made for other rules, such as another number of seats."""
+    check = getattr(agent, "check_rules", None)
+    if check is not None:
+        check(rules)
