@@ -7,18 +7,20 @@ alike, and the deal, not the game, is the unit of every mean and interval.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from envs import loops
-from envs.agents import Agent, BuiltIn, Decisions
+from envs.agents import Agent
 from envs.cards import stream_key
 from envs.game import Game, find_game
-from envs.vector import PLAYER_ASK, VectorEnv
 from training.agents import check_seats
+from training.crew import Crew, Team
+from training.played import play_games
 
 ARENA_STREAM = 7
 CHUNK = 512
@@ -80,6 +82,7 @@ def play_match(
     *,
     chunk: int = CHUNK,
     progress: Callable[[int], object] | None = None,
+    crew: Crew | None = None,
 ) -> Match:
     """Play a candidate against copies of one opponent, each deal once from every seat.
 
@@ -92,6 +95,7 @@ def play_match(
         seed: names the deals and the agents' chance (0..2**63-1).
         chunk: deals played side by side; the outcome does not depend on it.
         progress: called with the number of deals finished so far.
+        crew: worker processes that share the deals; they hold both agents. The outcome does not depend on it.
 
     Raises:
         ValueError: an impossible number, or an agent made for another number of seats or acting illegally.
@@ -104,13 +108,31 @@ def play_match(
     check_seats(opponent, rules)
     first = first_deal(seed)
     parts = []
-    for start in range(0, deals, chunk):
-        count = min(chunk, deals - start)
-        parts.append(_play_chunk(game, rules, (candidate, opponent), first + start, count, seed))
+    for start, count, part in _shares(game, rules, (candidate, opponent), first, deals, seed, chunk, crew):
+        parts.append(part)
         if progress is not None:
             progress(start + count)
     whole: list[Any] = [None if column[0] is None else np.concatenate(column) for column in zip(*parts, strict=True)]
     return Match(game, rules, candidate.name, opponent.name, seed, first, *whole)
+
+
+def _shares(
+    game: Game, rules: Any, agents: tuple[Agent, Agent], first: int, deals: int, seed: int, chunk: int,
+    crew: Crew | None,
+) -> Iterator[tuple[int, int, tuple[Any, ...]]]:  # fmt: skip
+    """Play all deals, here or by worker processes; yields first deal, count and result of each part, in order."""
+    if crew is not None:
+        seats = crew.index(agents[0]), crew.index(agents[1])
+        yield from crew.spread(partial(_play_part, seats=seats, first=first, seed=seed), deals, most=chunk)
+        return
+    for start in range(0, deals, chunk):
+        count = min(chunk, deals - start)
+        yield start, count, _play_chunk(game, rules, agents, first + start, count, seed)
+
+
+def _play_part(team: Team, start: int, count: int, seats: tuple[int, int], first: int, seed: int) -> tuple[Any, ...]:
+    agents = team.agents[seats[0]], team.agents[seats[1]]
+    return _play_chunk(team.game, team.rules, agents, first + start, count, seed)
 
 
 def _play_chunk(
@@ -119,34 +141,10 @@ def _play_chunk(
     """Play `count` deals and return `Match`'s arrays; game g is deal g // n with the candidate in seat g % n."""
     n: int = rules.num_players
     games = count * n
-    seat = np.arange(games) % n
-    is_candidate = seat[:, None] == np.arange(n)
-    code, opponent_code = (agent.code if isinstance(agent, BuiltIn) else PLAYER_ASK for agent in agents)
-    env = VectorEnv(
-        game, games, observation=False, statistics=True, skip_forced=True, restart=False,
-        players=np.where(is_candidate, code, opponent_code).astype(np.int8), **asdict(rules),
-    )  # fmt: skip
+    is_candidate = (np.arange(games) % n)[:, None] == np.arange(n)
     deals = np.zeros(count, game.state)
     loops.start_games(deals, rules.record(), first)
-    batch = env.set_state(np.repeat(deals, n))
-    rounds = batch.rounds.astype(np.int64)
-    statistics = batch.statistics.astype(np.float64)
-    while (live := np.flatnonzero(batch.turn >= 0)).size:
-        states = env.get_state()
-        actions = np.full(games, -1, np.int64)
-        mine = batch.turn[live] == seat[live]
-        for agent, rows in zip(agents, (live[mine], live[~mine]), strict=True):
-            if rows.size:
-                actions[rows] = agent.act(Decisions(game, rules, states[rows], seed))
-        batch = env.step(actions)
-        rounds += batch.rounds
-        statistics += batch.statistics
-    ended = env.get_state()
-    places = np.zeros((games, n), np.int64)
-    loops.find_places(ended, rules.record(), places)
-    wins = (places == 1) / (places == 1).sum(axis=1, keepdims=True)
-    points = None if game.points is None else ended["scores"][:, :n] / (game.points * rounds[:, None])
-    statistics /= rounds[:, None, None]
+    played = play_games(game, rules, agents, np.repeat(deals, n), np.where(is_candidate, 0, 1), seed)
 
     def sides(values: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Means over a deal of (games, seats, ...) values: the candidate's seats, and the opponents'."""
@@ -156,5 +154,6 @@ def _play_chunk(
         others = values[~is_candidate].reshape(count, n * (n - 1), *values.shape[2:]).mean(axis=1)
         return own, others
 
-    own, others = zip(*(sides(values) for values in (wins, places, points, statistics)), strict=True)
-    return (rounds.reshape(count, n).sum(axis=1), *own, *others)
+    values = (played.wins, played.places, played.points, played.statistics)
+    own, others = zip(*map(sides, values), strict=True)
+    return (played.rounds.reshape(count, n).sum(axis=1), *own, *others)
