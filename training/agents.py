@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from envs.agents import Agent, Decisions, agent_names, find_agent
+from envs.agents import Agent, Decisions, agent_names, check_rules, find_agent
 from envs.game import Game, find_game
 from training.search import SEARCHES
 
@@ -264,8 +264,5 @@ def _call_factory(text: str, game: Game) -> Agent:
     return agent  # type: ignore[no-any-return]
 
 
-def check_seats(agent: Agent, rules: Any) -> None:
-    """Raise ValueError where an agent says that it was made for other rules, such as another number of seats."""
-    check = getattr(agent, "check_rules", None)
-    if check is not None:
-        check(rules)
+check_seats = check_rules
+"""Raise ValueError where an agent cannot play by some rules (see `envs.agents.check_rules`)."""

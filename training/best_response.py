@@ -174,7 +174,7 @@ class BestResponse:
             return {}
         row = self._add(display.say)
         self.trainer.save(self.run)
-        found = {}
+        found: dict[str, float] = {}
         for name, gain in row["gains"].items():
             found |= {f"gain/{name}{'' if end == 'mean' else f'_{end}'}": x for end, x in gain.items() if x is not None}
         return found

@@ -11,7 +11,8 @@ import pytest
 
 from envs.agents import Decisions, agent_names, find_agent
 from envs.game import Game, find_game
-from training.agents import FACTORY, PATH, PLAYER, SEARCH, PolicyAgent, load_agent, parse_spec, split_specs
+from envs.single import SingleSeatEnv
+from training.agents import FACTORY, PATH, PLAYER, PLUGIN, SEARCH, PolicyAgent, load_agent, parse_spec, split_specs
 from training.checkpoint import describe, save_checkpoint
 from training.network import PolicyNetwork
 from training.search import SEARCHES, InformationSet, MonteCarlo, PerfectInformation
@@ -53,6 +54,8 @@ def make_nothing(game: Game) -> None:
         ("checkpoints/none", PATH, "checkpoints/none", {}),
         ("mine.agents:make", FACTORY, "mine.agents:make", {}),
         ("mine:make", FACTORY, "mine:make", {}),
+        ("sb3:models/a.zip", PLUGIN, "sb3", {"path": "models/a.zip"}),
+        ("sb3:a.zip:sampled", PLUGIN, "sb3", {"path": "a.zip", "greedy": False}),
     ],
 )
 def test_specs(text: str, kind: str, name: str, options: dict[str, Any]) -> None:
@@ -86,6 +89,8 @@ def test_specs(text: str, kind: str, name: str, options: dict[str, Any]) -> None
             "no agent 'heuristics'; did you mean 'heuristic'? choose one of random, counting, ",
         ),
         ("", "no agent ''"),
+        ("sb3:", "'sb3:' ends where the path of a model should follow"),
+        ("sb3:none.zip", "no agent 'sb3:none.zip': there is no file none.zip"),
         ("checkpoints/none:sampled", "no agent 'checkpoints/none:sampled'; choose one of"),
         ("no_such_module:make", "no agent 'no_such_module:make': No module named 'no_such_module'"),
         ("json:nothing", "module json has no function 'nothing'"),
@@ -151,3 +156,19 @@ def test_a_checkpoint_is_greedy_unless_its_spec_or_the_caller_says_otherwise(tmp
         assert isinstance(agent, PolicyAgent)
         assert agent.greedy == expected
         assert agent.name == (f"{folder}:sampled" if text.endswith(":sampled") else str(folder))
+
+
+def test_any_agent_plays_against_one_seat(tmp_path: Path) -> None:
+    network = PolicyNetwork(GAME.layout(4, False).size, GAME.action_groups, [8])
+    rules = GAME.make_rules(max_hand=2)
+    policy = load_agent(str(save_checkpoint(tmp_path, network, {**describe(GAME, rules, False), "decisions": 1}, {})))
+    search = load_agent("montecarlo:deals=2", GAME)
+    env = SingleSeatEnv("kachuful", [policy, search, "heuristic"], max_hand=2)
+    env.reset(seed=1)
+    over = False
+    while not over:
+        _, _, terminated, truncated, _ = env.step(int(env.action_masks().argmax()))
+        over = terminated or truncated
+    assert terminated
+    with pytest.raises(ValueError, match="plays with 4 players only, not with 5"):
+        SingleSeatEnv("kachuful", policy, num_players=5)
