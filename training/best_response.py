@@ -104,7 +104,8 @@ def gains(response: Match, mirror: Match) -> dict[str, np.ndarray]:
     else:
         for name, own, base in zip(game.statistics, response.statistics.T, mirror.statistics.T, strict=True):
             found[name] = own - base[:deals]
-    return {**found, "win_share": response.win_share - response.par}
+    found["win_share"] = response.win_share - response.par
+    return {name: gain.round(12) + 0.0 for name, gain in found.items()}  # equals gain 0, not -1e-17
 
 
 class BestResponse:
@@ -274,7 +275,7 @@ def curve_table(document: Mapping[str, Any]) -> Table:
     for row in rows:
         if row is final:
             table.add_section()
-        texts = [Estimate(**gain).text(name in shares) for name, gain in row["gains"].items()]
+        texts = [Estimate(**gain).text(name in shares, "\n") for name, gain in row["gains"].items()]
         table.add_row(f"{row['decisions']:,}", f"{row['deals']:,}", *texts)
     begun = "random weights" if settings["from_scratch"] else "the agent's own weights"
     table.caption = f"Begun from {begun}. Brackets: {100 * CONFIDENCE:.0f} % bootstrap intervals over deals."

@@ -95,8 +95,8 @@ def test_gains_are_those_over_the_agent_in_its_own_place(tmp_path: Path) -> None
     assert not any(gain.any() for gain in gains(mirror, mirror).values())
     response = play_match("toy", rules, load_agent("lowest", "toy"), agent, 5, 3)
     found = gains(response, mirror)
-    assert np.array_equal(found["points"], response.points - mirror.points[:5])  # type: ignore[operator,index]
-    assert np.array_equal(found["margin"], response.points - response.opponent_points)  # type: ignore[operator]
+    assert np.allclose(found["points"], response.points - mirror.points[:5])  # type: ignore[operator,index]
+    assert np.allclose(found["margin"], response.points - response.opponent_points)  # type: ignore[operator]
     assert np.allclose(found["win_share"], response.win_share - 0.25)
 
 
