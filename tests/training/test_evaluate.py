@@ -200,7 +200,7 @@ def test_a_process_of_its_own_tells_an_error_in_one_line() -> None:
     assert out == ""
     assert err.splitlines() == [
         "evaluate.py: no agent 'nobody'; choose one of random, counting, heuristic, montecarlo, pimc, "
-        "ismcts, the path of a checkpoint, or package.module:factory"
+        "ismcts, the path of a checkpoint, sb3:MODEL.zip, or package.module:factory"
     ]
 
 
