@@ -31,7 +31,7 @@ AHEAD = 8
 """Most tasks a worker that may be done, or under way, beyond the first that is not."""
 
 
-class WorkerLost(OSError):
+class WorkerError(OSError):
     """A worker process that ended by itself, such as one killed for want of memory."""
 
 
@@ -104,7 +104,7 @@ class Crew:
 
         Raises:
             ValueError: what `work` raised.
-            WorkerLost: a worker process has died.
+            WorkerError: a worker process has died.
         """
         plan = _Plan(start, end, most, self.workers)
         if self.workers == 1:
@@ -145,7 +145,7 @@ class Crew:
         if self._processes:
             return
         method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-        context = multiprocessing.get_context(method)
+        context: Any = multiprocessing.get_context(method)
         held = None
         if hasattr(signal, "pthread_sigmask"):
             # Ctrl-C is for this process alone: what it starts now inherits that it is held back.
@@ -224,7 +224,7 @@ def _send(pipe: Connection, message: Any) -> None:
     try:
         pipe.send(message)
     except OSError:
-        raise WorkerLost("a worker process has died") from None
+        raise WorkerError("a worker process has died") from None
 
 
 def _receive(pipe: Connection) -> tuple[float, Any]:
@@ -232,7 +232,7 @@ def _receive(pipe: Connection) -> tuple[float, Any]:
     try:
         seconds, result, error = pipe.recv()
     except (EOFError, OSError):
-        raise WorkerLost("a worker process has died (out of memory?)") from None
+        raise WorkerError("a worker process has died (out of memory?)") from None
     if error is not None:
         kind, text = error
         raise ValueError(text) if kind == "ValueError" else RuntimeError(f"in a worker process:\n{text}")
