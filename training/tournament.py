@@ -26,7 +26,7 @@ from training.played import Played, play_games, replay_games, start
 from training.report import versions, write_json
 
 FORMAT = "taash-tournament-1"
-SETTINGS, GAMES = "tournament.json", "games.jsonl"
+SETTINGS, GAMES, LOOKS = "tournament.json", "games.jsonl", "looks.txt"
 MIXED, CROSS = "mixed", "cross"
 SEATING_STREAM = 8
 MOST_GAMES = 4096
@@ -172,7 +172,10 @@ class Folder:
             raise ValueError(f"cannot read and write {file}: {error.strerror}") from None
         for number, line in enumerate(whole.splitlines(), 1):
             try:
-                self.entries.append(json.loads(line))
+                entry = json.loads(line)
+                if not isinstance(entry, dict):
+                    raise ValueError
+                self.entries.append(entry)
             except ValueError:
                 raise ValueError(f"{file}: line {number} is damaged") from None
         seen, deal, n = 0, 0, int(self.settings.rules["num_players"])
@@ -208,6 +211,16 @@ class Folder:
                 self.entries += map(json.loads, fresh)
                 told(first + count)
 
+    def look(self) -> int:
+        """Number (from 1) of a look at the results so far; kept, as each has its price (`standings.separable`)."""
+        file, deals = self.path / LOOKS, str(self.progress()[0])
+        before = file.read_text().split() if file.exists() else []
+        if deals not in before:
+            with file.open("a") as lines:
+                lines.write(f"{deals}\n")
+            before.append(deals)
+        return before.index(deals) + 1
+
     def check_agents(self, team: Team) -> None:
         """Raise ValueError where a checkpoint is no longer the one that played."""
         if settings_of(team, self.settings.seed, self.settings.cross_deals) != self.settings:
@@ -216,20 +229,19 @@ class Folder:
     def replay(self) -> Played:
         """Play all games again from their moves; ValueError where a result is not what the file says."""
         game = find_game(self.settings.game)
-        rules = game.make_rules(**self.settings.rules)
-        made = np.array([len(entry["moves"]) for entry in self.entries])
-        moves = np.zeros((len(made), int(made.max())), np.uint8)
-        for i, entry in enumerate(self.entries):
-            moves[i, : made[i]] = entry["moves"]
-        states = start(game, rules, np.array([entry["seed"] for entry in self.entries]))
+        rules, file = game.make_rules(**self.settings.rules), self.path / GAMES
         try:
+            made = np.array([len(entry["moves"]) for entry in self.entries])
+            moves = np.zeros((len(made), int(made.max())), np.uint8)
+            for i, entry in enumerate(self.entries):
+                moves[i, : made[i]] = entry["moves"]
+            states = start(game, rules, np.array([entry["seed"] for entry in self.entries]))
             played = replay_games(game, rules, states, moves, made, max(entry["rounds"] for entry in self.entries))
-        except ValueError as error:
-            raise ValueError(f"{self.path / GAMES}: {error}") from None
-        said = np.array([entry["places"] for entry in self.entries])
-        wrong = (played.places != said).any(axis=1)
-        if played.scores is not None:
-            wrong |= (played.scores != np.array([entry["scores"] for entry in self.entries])).any(axis=1)
+            wrong = (played.places != np.array([entry["places"] for entry in self.entries])).any(axis=1)
+            if played.scores is not None:
+                wrong |= (played.scores != np.array([entry["scores"] for entry in self.entries])).any(axis=1)
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
+            raise ValueError(f"{file} is damaged, or of another version of the game: {error}") from None
         if wrong.any():
-            raise ValueError(f"{self.path / GAMES}: line {int(wrong.argmax()) + 1} has another result than its moves")
+            raise ValueError(f"{file}: line {int(wrong.argmax()) + 1} has another result than its moves")
         return played
