@@ -497,6 +497,20 @@ def test_a_recorded_game_may_name_its_moves_in_several_ways(tmp_path: Path) -> N
         assert load(str(path)).record.states.tobytes() == record.states.tobytes()
 
 
+def test_the_seed_of_agents_is_kept(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path, found = tmp_path / "f", []
+    for agents_seed in (1, 5, 1, 6):
+        content = GAME_FILE | {"seats": [PERSON, "random", "random", "random"], "agents_seed": agents_seed}
+        path.write_text(json.dumps(content))
+        assert play(monkeypatch, [f"s {tmp_path / 'g'}", "y", "1", "1", "q", "n"], "--load", path) == 0
+        assert json.loads((tmp_path / "g").read_text()).get("agents_seed", 1) == agents_seed
+        found.append(capsys.readouterr().out.split("\n", 1)[1])
+    assert len({text.partition("you may")[0] for text in found}) > 1
+    assert found[0].partition("you may")[0] == found[2].partition("you may")[0]
+
+
 def test_a_position(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path, saved = tmp_path / "position.json", tmp_path / "saved.json"
     position = {

@@ -172,10 +172,10 @@ def table_of(view: View, title: str, names: Sequence[str], seat: int | None, poi
 
 
 def results(heads: Sequence[str], rows: Iterable[Sequence[str]], own: int | None = None, left: int = 1) -> Table:
-    """A small table of results; the first `left` columns hold text, row `own` is bold."""
+    """A small table of results; the first `left` columns and those without a head hold text, row `own` is bold."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for i, head in enumerate(heads):
-        table.add_column(head, justify="left" if i < left else "right")
+        table.add_column(head, justify="left" if i < left or not head else "right")
     for i, row in enumerate(rows):
         table.add_row(*(Text(cell) for cell in row), style="bold" if i == own else None)
     return table

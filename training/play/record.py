@@ -47,6 +47,7 @@ class GameRecord:
         seed: 0..2**63-1.
         dealer: the seat that deals first, or None for the seed's.
         position: a snapshot, or a part of one, to start from.
+        agents_seed: seed of the agents' chance; None: `seed`.
 
     Raises:
         ValueError: an impossible position.
@@ -59,8 +60,10 @@ class GameRecord:
         seed: int,
         dealer: int | None = None,
         position: Mapping[str, Any] | None = None,
+        agents_seed: int | None = None,
     ) -> None:
         self.game, self.rules, self.seed, self.dealer, self.position = game, rules, seed, dealer, position
+        self.agents_seed = seed if agents_seed is None else agents_seed
         self.options = rules.record()
         self.seats: int = rules.num_players
         self.states = np.zeros(1, game.state)

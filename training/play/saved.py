@@ -1,8 +1,9 @@
 """Saved games: one JSON object with game, rules, seed, seats and moves; or one a line in a ``.jsonl`` file.
 
 ``moves`` are what was decided, in order: names of actions, their numbers, or pairs of a seat and one of these. Moves
-that a game makes by itself may be left out. ``dealer``, ``position`` and ``seats`` may be missing; other keys are not
-read. `load` makes the moves anew with the game's own functions.
+that a game makes by itself may be left out. ``dealer``, ``position``, ``seats`` and ``agents_seed`` (of the agents'
+chance; otherwise ``seed``) may be missing; other keys are not read. `load` makes the moves anew with the game's own
+functions.
 """
 
 from __future__ import annotations
@@ -129,7 +130,9 @@ def _build(data: Mapping[str, Any], wanted: str | None) -> tuple[GameRecord, lis
     dealer = data.get("dealer")
     if dealer is not None and (type(dealer) is not int or not 0 <= dealer < rules.num_players):
         raise ValueError(f"dealer={dealer!r} is not possible: it must be a seat from 0 to {rules.num_players - 1}")
-    record = GameRecord(game, rules, check_seed(data["seed"]), dealer, position)
+    seed = check_seed(data["seed"])
+    agents_seed = check_seed(data.get("agents_seed", seed))
+    record = GameRecord(game, rules, seed, dealer, position, agents_seed)
     _replay(record, data["moves"])
     return record, seats
 
@@ -183,6 +186,8 @@ def document(record: GameRecord, seats: list[str]) -> dict[str, Any]:
         "seed": record.seed,
         "seats": seats,
     }
+    if record.agents_seed != record.seed:
+        found["agents_seed"] = record.agents_seed
     if record.dealer is not None:
         found["dealer"] = record.dealer
     if record.position is not None:

@@ -171,7 +171,7 @@ class Session:
             self.talk.show(" ".join(str(error).split()))
             return
         agent = self._hints[spec]
-        decisions = Decisions(game, record.rules, record.states_at(at), record.seed)
+        decisions = Decisions(game, record.rules, record.states_at(at), record.agents_seed)
         chosen = int(agent.act(decisions)[0])
         heads, legal = ["", "move"], record.legal_at(at)
         columns = [[">" if a == chosen else "" for a in legal], [game.action_name(a) for a in legal]]
@@ -256,7 +256,7 @@ def act(table: Table, record: GameRecord) -> int:
     """What the agent of the seat to act does."""
     agent = table.agents[record.turn]
     assert agent is not None
-    return int(agent.act(Decisions(record.game, record.rules, record.states, record.seed))[0])
+    return int(agent.act(Decisions(record.game, record.rules, record.states, record.agents_seed))[0])
 
 
 def own_statistics(record: GameRecord, seat: int) -> Any:
