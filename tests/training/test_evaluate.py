@@ -139,6 +139,26 @@ def test_specs_with_options_are_candidates_and_opponents(monkeypatch: pytest.Mon
     assert [table["opponent"] for table in result["tables"]] == ["montecarlo:deals=2,weight=bids", "random"]
 
 
+def test_workers_and_reverse_tables(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    tables = []
+    for workers in (1, 2):
+        path = tmp_path / f"{workers}.json"
+        arguments = ["counting", *FAST, "--against", "random", "--reverse", "--workers", workers, "--json", path]
+        assert evaluate(monkeypatch, *arguments) == 0
+        tables.append(json.loads(path.read_text())["tables"])
+        shown = capsys.readouterr().out
+        for text in ("opponent alone wins", "gained by pairing", "difference, paired"):
+            assert text in shown
+    assert tables[0] == tables[1]
+    table = tables[0][0]
+    assert (table["reverse"]["candidate"], table["reverse"]["opponent"]) == ("random", "counting")
+    assert table["alone"]["mean"] == pytest.approx(table["win_share"]["mean"] - table["reverse"]["win_share"]["mean"])
+    assert evaluate(monkeypatch, "counting", *FAST, "--workers", 0) == 2
+    assert "--workers 0 is not possible" in capsys.readouterr().err
+
+
 def test_options_that_yaml_would_take_for_booleans(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = tmp_path / "result.json"
     rules = ["--rules.blind", "off", "--rules.trump", "N", "--rules.hook", "false", "--rules.num_players", "3"]

@@ -14,6 +14,7 @@ from envs import kachuful_v0
 from envs.game import find_game
 from training.arena import play_match
 from training.crew import Crew, Team
+from training.played import play_games, start
 from training.report import paired, summarize
 from training.standings import rate, separable, standings
 from training.tournament import CROSS, GAMES, MIXED, Folder, labels, seatings, settings_of
@@ -190,3 +191,18 @@ def test_reverse_tables() -> None:
         (match.points - match.opponent_points).mean()
     )
     json.dumps(document, allow_nan=False)
+
+
+def test_the_order_of_games_and_of_agents_changes_nothing() -> None:
+    own = team("counting", "random", "toyagents:first", "heuristic")
+    seating = np.array([seats for deal in range(6) for _, seats in seatings(4, 4, 0, deal, False)])
+    seeds = np.repeat(np.arange(6), 4)
+    whole = play_games(own.game, own.rules, own.agents, start(own.game, own.rules, seeds), seating, 7)
+    order = np.random.default_rng(0).permutation(len(seeds))
+    renamed = np.array([2, 0, 3, 1])  # agent k stands at renamed[k]
+    agents = [own.agents[int(np.flatnonzero(renamed == k)[0])] for k in range(4)]
+    mixed = play_games(
+        own.game, own.rules, agents, start(own.game, own.rules, seeds[order]), renamed[seating[order]], 7
+    )
+    for name in ("scores", "places", "rounds", "made", "statistics", "wins"):
+        assert np.array_equal(getattr(mixed, name), getattr(whole, name)[order]), name
