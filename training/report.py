@@ -231,8 +231,8 @@ def match_table(summaries: Sequence[Summary]) -> Table:
 
 
 def gain_text(gain: float | None) -> str:
-    """The factor gained by pairing, such as ``× 1.92``."""
-    return "" if gain is None else f"× {gain:.2f}"
+    """The factor gained by pairing, such as ``x 1.92``."""
+    return "" if gain is None else f"x {gain:.2f}"
 
 
 def _text(mean: Estimate | None, between: str) -> str:
