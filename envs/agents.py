@@ -115,7 +115,11 @@ class Decisions:
 
 
 class Agent(Protocol):
-    """Whoever can decide for a seat."""
+    """Whoever can decide for a seat.
+
+    An agent may also have ``check_rules(rules)``, which raises ValueError where it cannot play by these rules,
+    ``probabilities(decisions)`` and ``values(decisions)``, (B, A) numbers that tell what it thinks of each action.
+    """
 
     @property
     def name(self) -> str:
@@ -139,6 +143,13 @@ class BuiltIn:
         scratch = np.zeros(2, decisions.states.dtype)
         _player_actions(decisions.states, decisions.options, self.code, decisions.keys, scratch, actions)
         return actions
+
+
+def check_rules(agent: Agent, rules: Any) -> None:
+    """Raise ValueError where an agent says that it cannot play by these rules, such as another number of seats."""
+    check = getattr(agent, "check_rules", None)
+    if check is not None:
+        check(rules)
 
 
 def agent_names(game: Game) -> tuple[str, ...]:

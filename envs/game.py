@@ -21,7 +21,7 @@ import numba
 import numpy as np
 from numba.extending import overload
 
-from envs.jit import PLAIN
+from envs.jit import PLAIN, jit
 from envs.layout import Layout
 
 SEATS = 8
@@ -48,8 +48,25 @@ COMMON_FIELDS: list[Any] = [
 """Fields that every state record begins with. Records have no padding: they are compared and hashed as bytes."""
 
 
+NO_END = 1 << 30
+"""What `left` returns where no end of the round is in sight."""
+
+
+@jit
+def _no_end(state: Any, rules: Any) -> int:
+    return NO_END
+
+
+@jit
+def _no_evidence(state: Any, rules: Any, seat: int, moves: bool, spare: Any) -> float:
+    return 0.0
+
+
 class Engine(NamedTuple):
-    """A game's own functions, compiled by `envs.jit.jit`; what each does stands at the function of that name below."""
+    """A game's own functions, compiled by `envs.jit.jit`; what each does stands at the function of that name below.
+
+    The last two only help the search and may be left out.
+    """
 
     new_game: Callable[..., Any]
     deal: Callable[..., Any]
@@ -66,6 +83,8 @@ class Engine(NamedTuple):
     features: Callable[..., Any]
     full_features: Callable[..., Any]
     rule_player: Callable[..., Any]
+    left: Callable[..., Any] = _no_end
+    plausibility: Callable[..., Any] = _no_evidence
 
 
 _ENGINES: dict[Any, Engine] = {}
@@ -164,6 +183,21 @@ def full_features(state: Any, rules: Any, seat: int, wide: bool, out: Any, at: i
 @_contract
 def rule_player(state: Any, rules: Any, kind: int) -> int:
     """Action of a rule-based player (index into `Game.rule_players`) for the seat to act, from a redacted record."""
+
+
+@_contract
+def left(state: Any, rules: Any) -> int:
+    """Moves, automatic ones included, after which the round has surely ended, or `NO_END`: never too few."""
+
+
+@_contract
+def plausibility(state: Any, rules: Any, seat: int, moves: bool, spare: Any) -> float:
+    """How well a full state explains what the others did before `seat` decides: a log weight, 0 at best.
+
+    What they did is compared with what the strongest rule-based player would have done with these cards: bids, and
+    with `moves` all else that the record remembers; each step of difference, or other move, costs 1. ``spare[0]`` is
+    another record, to be overwritten.
+    """
 
 
 @dataclass(frozen=True)

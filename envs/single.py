@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
-from envs.agents import Agent, BuiltIn, Decisions, agent_names, find_agent
+from envs.agents import Agent, BuiltIn, Decisions, agent_names, check_rules, find_agent
 from envs.game import Game
 from envs.loops import ASK
 from envs.one_game import BYTE, FLOAT, ILLEGAL, NO_GAME, RENDER_MODES, IllegalActionError, Observation, OneGame
@@ -40,7 +40,8 @@ class SingleSeatEnv(OneGame, gymnasium.Env[Observation | np.ndarray, int]):
         game: a name such as ``"kachuful"``, or a `Game`.
         opponents: who plays the other seats: a built-in agent by name, an agent (see `envs.agents.Agent`), or a
             sequence of these, one for each other seat, the first for the seat after the learner's. They see what their
-            seats may see; other agents than the built-in ones are asked for one decision at a time.
+            seats may see; other agents than the built-in ones are asked for one decision at a time. An agent that has
+            ``check_rules(rules)`` can refuse the table with a ValueError.
         seat: the learner's seat, or None: drawn anew for each game.
         flatten: observe the features alone, a float32 array of shape (F,).
         illegal_reward: reward of an illegal action. Default: minus the most that a seat can score in one round, or -1
@@ -75,6 +76,8 @@ class SingleSeatEnv(OneGame, gymnasium.Env[Observation | np.ndarray, int]):
         self.flatten = flatten
         self._fixed_seat = None if seat is None else self._check_seat(seat, "seat")
         self._opponents = _find_opponents(opponents, self.game, self.rules.num_players - 1)
+        for agent in self._opponents:
+            check_rules(agent, self.rules)
         space = self._new_observation_space()
         self.observation_space = space["observation"] if flatten else space  # type: ignore[assignment]
         self.action_space = spaces.Discrete(self.game.num_actions)  # type: ignore[assignment]

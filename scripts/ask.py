@@ -1,6 +1,7 @@
 """Set up a position from a JSON file and ask an agent what it would do.
 
 python scripts/ask.py configs/positions/example.json --agent counting
+python scripts/ask.py configs/positions/example.json --agent montecarlo:deals=200
 python scripts/ask.py position.json --agent runs/kachuful --seed 3 --rules.num_players 5
 
 The file holds a snapshot or any part of one; - reads it from standard input. Its rules are those of the table, over a
@@ -25,7 +26,7 @@ def build_parser() -> ArgumentParser:
     """The command line."""
     parser = ArgumentParser(prog="ask.py", description=__doc__.split("\n")[0], exit_on_error=False, allow_abbrev=False)
     parser.add_argument("position", type=str, help="JSON file of a snapshot, or of a part of one; - for standard input")
-    parser.add_argument("--agent", type=str, required=True, help="name of a built-in agent, or a checkpoint")
+    parser.add_argument("--agent", type=str, required=True, help="name of a built-in agent, a search, or a checkpoint")
     parser.add_argument("--seed", type=int, default=0, help="deals what is missing, and names the agent's chance")
     parser.add_argument("--game", type=str, help=f"the game (default: the file's, the checkpoint's, or {DEFAULT_GAME})")
     parser.add_argument("--rules", type=dict[str, str], default={}, help="--rules.OPTION VALUE, over those in the file")
@@ -70,13 +71,13 @@ def prepare() -> dict[str, Any]:
 
     from envs.game import find_game
     from envs.one_game import check_seed
-    from training.arena import PolicyAgent, check_seats, load_agent
+    from training.agents import PolicyAgent, check_seats, load_agent, parse_spec
     from training.options import option_value, override
 
     seed = check_seed(args.seed)
     position = read_position(args.position)
     name = args.game or position.get("game")
-    if name is None and not Path(args.agent).exists():
+    if name is None and not Path(parse_spec(args.agent).name).exists():
         name = DEFAULT_GAME
     game = None if name is None else find_game(name)
     agent = load_agent(args.agent, game, greedy=not args.sampled)
@@ -122,10 +123,16 @@ def show(game: Any, rules: Any, states: Any, agent: Any, seed: int, dealt: list[
     table.add_column("number", justify="right")
     if chances is not None:
         table.add_column("probability", justify="right")
+    values = agent.values(decisions)[0] if hasattr(agent, "values") else None
+    if values is not None:
+        table.add_column("value", justify="right")
     for action in decisions.action_mask[0].nonzero()[0].tolist():
         chance = [] if chances is None else [f"{100 * chances[action]:.1f} %"]
+        value = [] if values is None else [f"{values[action]:.2f}"]
         own = action == chosen
-        table.add_row(">" if own else "", game.action_name(action), str(action), *chance, style="bold" if own else None)
+        table.add_row(
+            ">" if own else "", game.action_name(action), str(action), *chance, *value, style="bold" if own else None
+        )
     console.print(table)
     asked = f"seat {snapshot['turn']} is to {snapshot['phase'].replace('_', ' ')}"
     console.print(f"{asked}; {agent.name} chooses {game.action_name(chosen)}", markup=False, soft_wrap=True)

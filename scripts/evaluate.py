@@ -3,8 +3,11 @@
 python scripts/evaluate.py runs/kachuful --against counting,random --deals 2000 --seed 1 --json result.json
 python scripts/evaluate.py counting --game kachuful --against random --rules.num_players 5
 
+python scripts/evaluate.py pimc:deals=64,exact=4 --game kachuful --against heuristic --deals 100
+
 Each name in --against is one table of its own, with that agent in all other seats. A deal is a whole game, played once
-with the candidate in each seat. Agents are built-in players by name or checkpoints by path.
+with the candidate in each seat. Agents are built-in players by name, searches with their options, checkpoints by path
+(policies take their likeliest action, or sample with :sampled), or package.module:factory.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ def build_parser() -> ArgumentParser:
     parser = ArgumentParser(
         prog="evaluate.py", description=__doc__.split("\n")[0], exit_on_error=False, allow_abbrev=False
     )
-    parser.add_argument("candidate", type=str, help="checkpoint, or name of a built-in agent (then with --game)")
+    parser.add_argument("candidate", type=str, help="checkpoint, or name of another agent (then with --game)")
     parser.add_argument("--against", type=str, help="opponents, separated by commas (default: all built-in agents)")
     parser.add_argument("--deals", type=int, default=1000, help="number of deals; one deal is as many games as seats")
     parser.add_argument("--seed", type=int, default=0, help="names the deals and the agents' chance")
@@ -32,6 +35,8 @@ def build_parser() -> ArgumentParser:
     parser.add_argument(
         "--rules", type=dict[str, str], default={}, help="--rules.OPTION VALUE, over the checkpoint's rules"
     )
+    parser.add_argument("--reverse", action="store_true", help="also play one opponent among copies of the candidate")
+    parser.add_argument("--workers", type=int, help="worker processes (default: one for each core)")
     parser.add_argument("--json", type=str, help="write the result to this file too")
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument("--greedy", action="store_true", help="policies take their likeliest action (default)")
@@ -44,7 +49,8 @@ def prepare() -> dict[str, Any]:
     args = build_parser().parse_args()
     from envs.agents import agent_names
     from envs.game import find_game
-    from training.arena import PolicyAgent, check_seats, load_agent
+    from training.agents import PolicyAgent, load_agent, split_specs
+    from training.crew import Team, cores
     from training.options import option_value, override
     from training.report import check_json_path
 
@@ -52,6 +58,9 @@ def prepare() -> dict[str, Any]:
         raise ValueError(f"--deals {args.deals} is not possible: it must be at least 1")
     if not 0 <= args.seed < 2**63:
         raise ValueError(f"--seed {args.seed} is not possible: it must be from 0 to 2**63 - 1")
+    args.workers = cores() if args.workers is None else args.workers
+    if args.workers < 1:
+        raise ValueError(f"--workers {args.workers} is not possible: it must be at least 1")
     if args.json:
         check_json_path(Path(args.json))
     candidate = load_agent(args.candidate, args.game, greedy=not args.sampled)
@@ -61,31 +70,36 @@ def prepare() -> dict[str, Any]:
         game, options = find_game(args.game), {}
     changes = {name: option_value(text) for name, text in args.rules.items()}
     rules = game.make_rules(**override(options, changes))
-    names = [name.strip() for name in args.against.split(",")] if args.against else agent_names(game)
-    opponents = [load_agent(name, game, greedy=not args.sampled) for name in names]
-    for agent in (candidate, *opponents):
-        check_seats(agent, rules)
-    return {"args": args, "game": game, "rules": rules, "candidate": candidate, "opponents": opponents}
+    names = split_specs(args.against) if args.against else agent_names(game)
+    team = Team.load(game, rules, (args.candidate, *names), greedy=not args.sampled)
+    return {"args": args, "team": team}
 
 
 def _show(bar: Any, task: Any, done: int) -> None:
     bar.update(task, completed=done)
 
 
-def play(args: Any, game: Any, rules: Any, candidate: Any, opponents: list[Any]) -> None:
+def play(args: Any, team: Any) -> None:
     """Play the matches, print the table and write the file."""
     from rich.console import Console
 
     from training.arena import play_match
+    from training.crew import Crew
     from training.report import match_document, match_table, progress_bar, summarize, write_json
 
-    matches = []
-    with progress_bar() as bar:
-        for opponent in opponents:
-            task = bar.add_task(f"against {opponent.name}", total=args.deals)
+    candidate, *opponents = team.agents
+    matches, reverses = [], []
+    with Crew(team, args.workers) as crew, progress_bar() as bar:
+
+        def match(one: Any, others: Any) -> Any:
+            task = bar.add_task(f"{one.name} against {others.name}", total=args.deals)
             progress = partial(_show, bar, task)
-            matches.append(play_match(game, rules, candidate, opponent, args.deals, args.seed, progress=progress))
-        summaries = [summarize(match) for match in matches]
+            return play_match(team.game, team.rules, one, others, args.deals, args.seed, progress=progress, crew=crew)
+
+        for opponent in opponents:
+            matches.append(match(candidate, opponent))
+            reverses.append(match(opponent, candidate) if args.reverse else None)
+        summaries = [summarize(*pair) for pair in zip(matches, reverses, strict=True)]
     Console().print(match_table(summaries))
     if args.json:
         write_json(Path(args.json), match_document(matches, summaries, sys.argv, not args.sampled))

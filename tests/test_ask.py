@@ -20,7 +20,7 @@ from envs import SEAT_IDS, kachuful_v0
 from envs.aec import TableEnv
 from envs.agents import Decisions, agent_names, find_agent
 from envs.game import find_game
-from training.arena import load_agent
+from training.agents import load_agent
 from training.checkpoint import describe, save_checkpoint
 from training.network import PolicyNetwork
 
@@ -120,6 +120,34 @@ def test_a_checkpoint_tells_its_probabilities(
         (chosen,) = [k for k, row in enumerate(rows) if row[0].strip() == ">"]
         assert chances[chosen] == max(chances)
         assert shown.splitlines()[-1].endswith(f"chooses bid {legal[chosen]}")
+
+
+def test_a_search_shows_what_each_action_is_worth(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ask(monkeypatch, EXAMPLE, "--agent", "montecarlo:deals=5", "--seed", 5) == 0
+    shown = capsys.readouterr().out
+    position = json.loads(EXAMPLE.read_text())
+    rules = GAME.make_rules(**position.pop("rules"))
+    states = np.zeros(1, GAME.state)
+    GAME.fields.set_position(states, rules, position, 5)
+    decisions = Decisions(GAME, rules, states, 5)
+    values = load_agent("montecarlo:deals=5", GAME).values(decisions)[0]  # type: ignore[attr-defined]
+    lines = [line for line in shown.splitlines() if line.endswith("│") and "." in line]
+    assert [line.split("│")[-2].strip() for line in lines] == [f"{value:.2f}" for value in values if value == value]
+    assert "montecarlo:deals=5 chooses" in shown
+
+
+def test_a_checkpoint_may_say_that_it_samples(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, run: Path
+) -> None:
+    path = write(tmp_path, {"dealer": 2, "hands": [["2S", "3S", "4S"], None, None]})
+    found = []
+    for agent in (f"{run}:sampled", f"{run}:greedy", str(run)):
+        assert ask(monkeypatch, path, "--agent", agent, "--seed", 4) == 0
+        found.append(capsys.readouterr().out)
+    assert ":sampled chooses" in found[0]
+    assert found[1] == found[2]
 
 
 def test_samples_go_by_the_seed(

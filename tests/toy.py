@@ -253,6 +253,14 @@ def rule_player(state: Any, rules: Any, kind: int) -> int:
     return lowest_bit(legal(state, rules)[0])
 
 
+@jit
+def left(state: Any, rules: Any) -> int:
+    cards = 0
+    for seat in range(int(rules["num_players"])):
+        cards += popcount(int(state["hands"][seat]))
+    return cards
+
+
 def card_name(card: int) -> str:
     return "JQK"[card % SUIT] + "SDCH"[card // SUIT]
 
@@ -357,6 +365,7 @@ GAME = Game(
         features=features,
         full_features=full_features,
         rule_player=rule_player,
+        left=left,
     ),
     make_rules=lambda preset=None, **options: build_rules(ToyRules, {}, preset, options),
     presets=(),

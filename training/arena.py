@@ -7,66 +7,24 @@ alike, and the deal, not the game, is the unit of every mean and interval.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from envs import loops
-from envs.agents import Agent, BuiltIn, Decisions, agent_names, find_agent
+from envs.agents import Agent
 from envs.cards import stream_key
 from envs.game import Game, find_game
-from envs.vector import PLAYER_ASK, VectorEnv
-
-if TYPE_CHECKING:
-    from training.checkpoint import Policy
+from training.agents import check_seats
+from training.crew import Crew, Team
+from training.played import play_games
 
 ARENA_STREAM = 7
 CHUNK = 512
 """Deals that are played side by side."""
-LEAST_ROWS = 16
-
-
-@dataclass(frozen=True)
-class PolicyAgent:
-    """A trained policy at the table."""
-
-    name: str
-    """Folder of the checkpoint."""
-    policy: Policy
-    greedy: bool = True
-    """Always take the likeliest action; otherwise sample, from each decision's own key."""
-
-    def act(self, decisions: Decisions) -> np.ndarray:
-        """(B,) int64 legal actions."""
-        if self.greedy:
-            return self.policy.act(*self._inputs(decisions))[: len(decisions)]
-        gumbel = -np.log(-np.log(decisions.uniforms(decisions.game.num_actions)))
-        return np.argmax(self._log_probabilities(decisions) + gumbel, axis=1)
-
-    def probabilities(self, decisions: Decisions) -> np.ndarray:
-        """(B, A) float32: the policy's probability of each action, 0 where it is illegal."""
-        chances: np.ndarray = np.exp(self._log_probabilities(decisions))
-        return chances
-
-    def _log_probabilities(self, decisions: Decisions) -> np.ndarray:
-        import torch
-
-        from training.ppo import masked_log_probabilities
-
-        observation, mask = self._inputs(decisions)
-        with torch.inference_mode():
-            logits, _ = self.policy.network(torch.from_numpy(observation))
-            chances = masked_log_probabilities(logits, torch.from_numpy(mask))
-        return chances[: len(decisions)].numpy()
-
-    def _inputs(self, decisions: Decisions) -> tuple[np.ndarray, np.ndarray]:
-        """Observations and masks, repeated where they are few."""
-        # Matrix products of fewer rows may be summed in another order, and games must not depend on their company.
-        rows = np.arange(max(len(decisions), LEAST_ROWS)) % len(decisions)
-        return decisions.observation(self.policy.pad_seats)[rows], decisions.action_mask[rows]
 
 
 @dataclass(frozen=True)
@@ -109,42 +67,6 @@ class Match:
         return 1.0 / int(self.rules.num_players)
 
 
-def load_agent(name: str, game: str | Game | None = None, greedy: bool = True) -> Agent:
-    """Return a built-in agent by its name, or the policy of a checkpoint by its path.
-
-    Args:
-        name: ``random``, a rule-based player of the game, or the path of a checkpoint or of a run (then its last one).
-        game: the game to be played; None: that of the checkpoint.
-        greedy: whether a policy takes its likeliest action or samples.
-
-    Raises:
-        ValueError: no such agent or game, or a checkpoint of another game or that cannot be used (`CheckpointError`).
-    """
-    found = None if game is None else find_game(game)
-    if found is not None and name in agent_names(found):
-        return find_agent(name, found)
-    if not name or not Path(name).exists():
-        if found is None:
-            raise ValueError(f"no checkpoint {name!r} (a built-in agent needs a game to be named too)")
-        names = ", ".join(agent_names(found))
-        raise ValueError(f"no agent {name!r}; choose one of {names} or the path of a checkpoint")
-    from training.checkpoint import find_checkpoint, load_policy
-
-    folder = find_checkpoint(name)
-    policy = load_policy(folder)
-    if found is not None and policy.game.name != found.name:
-        raise ValueError(f"checkpoint {name} plays {policy.game.title}, not {found.title}")
-    return PolicyAgent(str(folder), policy, greedy)
-
-
-def check_seats(agent: Agent, rules: Any) -> None:
-    """Raise ValueError where a policy was made for another number of seats."""
-    if isinstance(agent, PolicyAgent) and not agent.policy.pad_seats:
-        seats = agent.policy.rules["num_players"]
-        if seats != rules.num_players:
-            raise ValueError(f"checkpoint {agent.name} plays with {seats} players only, not with {rules.num_players}")
-
-
 def first_deal(seed: int) -> int:
     """Seed (0..2**62-1) of the first deal of a match: far from the deals of other seeds and from those trained on."""
     return int(stream_key(seed, ARENA_STREAM))
@@ -160,6 +82,7 @@ def play_match(
     *,
     chunk: int = CHUNK,
     progress: Callable[[int], object] | None = None,
+    crew: Crew | None = None,
 ) -> Match:
     """Play a candidate against copies of one opponent, each deal once from every seat.
 
@@ -172,6 +95,7 @@ def play_match(
         seed: names the deals and the agents' chance (0..2**63-1).
         chunk: deals played side by side; the outcome does not depend on it.
         progress: called with the number of deals finished so far.
+        crew: worker processes that share the deals; they hold both agents. The outcome does not depend on it.
 
     Raises:
         ValueError: an impossible number, or an agent made for another number of seats or acting illegally.
@@ -184,13 +108,31 @@ def play_match(
     check_seats(opponent, rules)
     first = first_deal(seed)
     parts = []
-    for start in range(0, deals, chunk):
-        count = min(chunk, deals - start)
-        parts.append(_play_chunk(game, rules, (candidate, opponent), first + start, count, seed))
+    for start, count, part in _shares(game, rules, (candidate, opponent), first, deals, seed, chunk, crew):
+        parts.append(part)
         if progress is not None:
             progress(start + count)
     whole: list[Any] = [None if column[0] is None else np.concatenate(column) for column in zip(*parts, strict=True)]
     return Match(game, rules, candidate.name, opponent.name, seed, first, *whole)
+
+
+def _shares(
+    game: Game, rules: Any, agents: tuple[Agent, Agent], first: int, deals: int, seed: int, chunk: int,
+    crew: Crew | None,
+) -> Iterator[tuple[int, int, tuple[Any, ...]]]:  # fmt: skip
+    """Play all deals, here or by worker processes; yields first deal, count and result of each part, in order."""
+    if crew is not None:
+        seats = crew.index(agents[0]), crew.index(agents[1])
+        yield from crew.spread(partial(_play_part, seats=seats, first=first, seed=seed), deals, most=chunk)
+        return
+    for start in range(0, deals, chunk):
+        count = min(chunk, deals - start)
+        yield start, count, _play_chunk(game, rules, agents, first + start, count, seed)
+
+
+def _play_part(team: Team, start: int, count: int, seats: tuple[int, int], first: int, seed: int) -> tuple[Any, ...]:
+    agents = team.agents[seats[0]], team.agents[seats[1]]
+    return _play_chunk(team.game, team.rules, agents, first + start, count, seed)
 
 
 def _play_chunk(
@@ -199,34 +141,10 @@ def _play_chunk(
     """Play `count` deals and return `Match`'s arrays; game g is deal g // n with the candidate in seat g % n."""
     n: int = rules.num_players
     games = count * n
-    seat = np.arange(games) % n
-    is_candidate = seat[:, None] == np.arange(n)
-    code, opponent_code = (agent.code if isinstance(agent, BuiltIn) else PLAYER_ASK for agent in agents)
-    env = VectorEnv(
-        game, games, observation=False, statistics=True, skip_forced=True, restart=False,
-        players=np.where(is_candidate, code, opponent_code).astype(np.int8), **asdict(rules),
-    )  # fmt: skip
+    is_candidate = (np.arange(games) % n)[:, None] == np.arange(n)
     deals = np.zeros(count, game.state)
     loops.start_games(deals, rules.record(), first)
-    batch = env.set_state(np.repeat(deals, n))
-    rounds = batch.rounds.astype(np.int64)
-    statistics = batch.statistics.astype(np.float64)
-    while (live := np.flatnonzero(batch.turn >= 0)).size:
-        states = env.get_state()
-        actions = np.full(games, -1, np.int64)
-        mine = batch.turn[live] == seat[live]
-        for agent, rows in zip(agents, (live[mine], live[~mine]), strict=True):
-            if rows.size:
-                actions[rows] = agent.act(Decisions(game, rules, states[rows], seed))
-        batch = env.step(actions)
-        rounds += batch.rounds
-        statistics += batch.statistics
-    ended = env.get_state()
-    places = np.zeros((games, n), np.int64)
-    loops.find_places(ended, rules.record(), places)
-    wins = (places == 1) / (places == 1).sum(axis=1, keepdims=True)
-    points = None if game.points is None else ended["scores"][:, :n] / (game.points * rounds[:, None])
-    statistics /= rounds[:, None, None]
+    played = play_games(game, rules, agents, np.repeat(deals, n), np.where(is_candidate, 0, 1), seed)
 
     def sides(values: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Means over a deal of (games, seats, ...) values: the candidate's seats, and the opponents'."""
@@ -236,5 +154,6 @@ def _play_chunk(
         others = values[~is_candidate].reshape(count, n * (n - 1), *values.shape[2:]).mean(axis=1)
         return own, others
 
-    own, others = zip(*(sides(values) for values in (wins, places, points, statistics)), strict=True)
-    return (rounds.reshape(count, n).sum(axis=1), *own, *others)
+    values = (played.wins, played.places, played.points, played.statistics)
+    own, others = zip(*map(sides, values), strict=True)
+    return (played.rounds.reshape(count, n).sum(axis=1), *own, *others)

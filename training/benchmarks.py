@@ -120,7 +120,7 @@ def train(game_name: str) -> Measurement:
     import torch
 
     from training.config import Config
-    from training.trainer import measure as measure_training
+    from training.speed import measure as measure_training
 
     config = Config(game=game_name)
     torch.set_num_threads(config.run.threads)

@@ -58,7 +58,8 @@ class RolloutConfig:
     steps: int = 128
     """Decisions of each table between two updates."""
     opponents: dict[str, float] = field(default_factory=lambda: {"self": 0.9, "random": 0.1})
-    """Shares of the tables by opponent: self (the learner holds all seats), random, or a rule-based player by name."""
+    """Shares of the tables by opponent: self (the learner holds all seats), random, a rule-based player by name, or the
+    path of a checkpoint, whose policy does not learn (its likeliest actions, with :sampled drawn ones)."""
     learner_seats: int = 2
     """Most seats that the learner holds at a table with other players (1 to this many)."""
     scatter: int = 500

@@ -54,6 +54,7 @@ def credit(rollouts: Sequence[Rollout], reward_scale: float) -> dict[str, float]
         kept = rollout.decisions
         left = np.zeros(rollout.turn.shape, np.int32)
         decisions_left(rollout.turn, rollout.ended, rollout.reward.shape[2], left)
+        left[~rollout.own] = -1
         surprise, closed = np.zeros(left.shape, np.float32), np.zeros(left.shape, np.bool_)
         reward, value = rollout.reward * np.float32(reward_scale), kept.value.numpy()
         seat_advantages(rollout.turn, value, reward, rollout.ended, 1.0, surprise, closed)
@@ -63,9 +64,10 @@ def credit(rollouts: Sequence[Rollout], reward_scale: float) -> dict[str, float]
     for name, (low, high) in PARTS.items():
         here = (left >= low) & (left < high)
         spread = np.std(surprise[here]) if here.sum() > 1 else 0.0
-        if spread == 0.0:
+        varies = np.var(surprise[here] + value[here]) if spread > 0.0 else 0.0
+        if varies == 0.0:
             continue
-        found[f"explained_variance/{name}"] = 1 - float(spread**2 / np.var(surprise[here] + value[here]))
+        found[f"explained_variance/{name}"] = 1 - float(spread**2 / varies)
         if np.std(advantage[here]) > 0:
             correlation = np.corrcoef(advantage[here], surprise[here])[0, 1]
             found[f"outcome_correlation/{name}"] = float(correlation)

@@ -43,6 +43,21 @@ class Estimate:
         return f"{middle}{between}[{self.low * scale:.{digits}f}, {self.high * scale:.{digits}f}]"
 
 
+@dataclass(frozen=True)
+class Difference(Estimate):
+    """A mean of differences on the same deals, with its interval."""
+
+    gain: float | None
+    """Factor by which pairing lowers the variance: of unpaired means over paired ones; None where nothing varies."""
+
+
+def paired(first: np.ndarray, second: np.ndarray, seed: int = 0) -> Difference:
+    """First minus second on the same deals, (D,) each; the gain is below 1 where what one wins the other must lose."""
+    apart, together = float(np.var(first) + np.var(second)), float(np.var(first - second))
+    found = estimate((first - second)[:, None], seed)[0]
+    return Difference(found.mean, found.low, found.high, apart / together if together > 1e-12 else None)
+
+
 def estimate(values: np.ndarray, seed: int = 0) -> list[Estimate]:
     """Means with 95 % percentile-bootstrap intervals over independent deals.
 
@@ -107,18 +122,26 @@ class Summary:
     opponent_place: Estimate
     opponent_points_per_round: Estimate | None
     opponent_statistics: dict[str, Estimate]
+    difference: dict[str, Difference]
+    """Candidate minus opponent on the same deals: win_share, place and, where scored, points_per_round."""
     shares: tuple[str, ...] = ()
     """Names of the statistics that are shares (0..1)."""
+    reverse: Summary | None = None
+    """The reverse table: the opponent among copies of the candidate, the same deals."""
+    alone: Difference | None = None
+    """Win share of the candidate alone at its table minus that of the opponent alone at the reverse one."""
 
     def document(self) -> dict[str, Any]:
         """As plain JSON types; what the game has not got is left out."""
         entries = asdict(self)
         del entries["shares"]
+        if self.reverse is not None:
+            entries["reverse"] = self.reverse.document()
         return {name: value for name, value in entries.items() if value is not None}
 
 
-def summarize(match: Match) -> Summary:
-    """Means and intervals of a match; the resampling is seeded by the match's seed."""
+def summarize(match: Match, reverse: Match | None = None) -> Summary:
+    """Means and intervals of a match and of its reverse; the resampling is seeded by the match's seed."""
     game, others = match.game, int(match.rules.num_players) - 1
     # One table of all columns: each resample of the deals serves all of them.
     columns = {
@@ -140,6 +163,11 @@ def summarize(match: Match) -> Summary:
         }
 
     win_share = estimate_share(found["win_share"], match.deals)
+    pairs: list[tuple[str, Any, Any]] = [
+        ("win_share", match.win_share, match.opponent_win_share),
+        ("place", match.place, match.opponent_place),
+        ("points_per_round", match.points, match.opponent_points),
+    ]
     return Summary(
         candidate=match.candidate,
         opponent=match.opponent,
@@ -155,7 +183,10 @@ def summarize(match: Match) -> Summary:
         opponent_place=found["opponent_place"],
         opponent_points_per_round=found.get("opponent_points"),
         opponent_statistics=statistics("their"),
+        difference={name: paired(own, theirs, match.seed) for name, own, theirs in pairs if own is not None},
         shares=game.shares,
+        reverse=None if reverse is None else summarize(reverse),
+        alone=None if reverse is None else paired(match.win_share, reverse.win_share, match.seed),
     )
 
 
@@ -180,6 +211,13 @@ def match_table(summaries: Sequence[Summary]) -> Table:
     if first.points_per_round is not None:
         row("points per round", lambda s: _text(s.points_per_round, between))
         row("opponent's points", lambda s: _text(s.opponent_points_per_round, between), section=True)
+    measure = "place" if first.points_per_round is None else "points_per_round"
+    row("difference, paired", lambda s: s.difference[measure].text(between=between))
+    row("gained by pairing", lambda s: gain_text(s.difference[measure].gain), section=True)
+    if all(summary.reverse is not None for summary in summaries):
+        row("opponent alone wins", lambda s: "" if s.reverse is None else s.reverse.win_share.text(True, between))
+        row("more won alone", lambda s: "" if s.alone is None else s.alone.text(True, between))
+        row("gained by pairing", lambda s: "" if s.alone is None else gain_text(s.alone.gain), section=True)
     span = "game" if all(summary.rounds == summary.games for summary in summaries) else "round"
     for name in first.statistics:
         if name not in ("points", "place"):  # said above
@@ -190,6 +228,11 @@ def match_table(summaries: Sequence[Summary]) -> Table:
             )
     table.caption = f"Brackets: {100 * CONFIDENCE:.0f} % bootstrap intervals over deals."
     return table
+
+
+def gain_text(gain: float | None) -> str:
+    """The factor gained by pairing, such as ``x 1.92``."""
+    return "" if gain is None else f"x {gain:.2f}"
 
 
 def _text(mean: Estimate | None, between: str) -> str:

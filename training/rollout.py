@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from envs.vector import VectorEnv
+from training.frozen import Frozen
 from training.network import PolicyNetwork
 from training.opponents import Tables
 from training.ppo import choose_actions, list_legal, seat_advantages
@@ -52,18 +53,30 @@ class Rollout:
         steps: decisions T of each table in a rollout.
         scatter: random moves, at most, that begin each game of the first reset.
         generator: source of the choices.
+        frozen: the policies that `tables` names, by that name. Their decisions take rows among those of the learner,
+            which are not learnt from and lend no value.
     """
 
     def __init__(
-        self, env: VectorEnv, tables: Tables, steps: int, scatter: int = 0, generator: torch.Generator | None = None
+        self,
+        env: VectorEnv,
+        tables: Tables,
+        steps: int,
+        scatter: int = 0,
+        generator: torch.Generator | None = None,
+        frozen: Sequence[Frozen] = (),
     ) -> None:
         self.env = env
         self.tables = tables
         self.generator = generator
+        self.frozen = {tables.kinds.index(policy.name): policy for policy in frozen}
+        """Policies by kind of table."""
         n, seats, actions = env.num_envs, env.num_players, env.num_actions
         self.turn = np.zeros((steps, n), np.int8)
         self.reward = np.zeros((steps, n, seats), np.float32)
         self.ended = np.zeros((steps, n), np.bool_)
+        self.own = np.ones((steps, n), np.bool_)
+        """(T, N) the decisions of the learner; the others are those of frozen policies."""
         self.decisions = Decisions(
             observation=torch.zeros(steps, n, env.num_features, dtype=torch.uint8),
             legal=torch.zeros(steps, n, actions, dtype=torch.uint8 if actions <= 256 else torch.int16),
@@ -102,9 +115,8 @@ class Rollout:
             observation[t] = self.batch.observation
             self.turn[t] = self.batch.turn
             list_legal(self.batch.action_mask, legal[t], count[t])
-            with torch.inference_mode():
-                logits, kept.value[t] = actor(kept.observation[t])
-            choose_actions(logits.numpy(), uniform[t], legal[t], count[t], choice[t], action[t], log_probability[t])
+            logits = self._logits(actor, t)
+            choose_actions(logits, uniform[t], legal[t], count[t], choice[t], action[t], log_probability[t])
             self.batch = self.env.step(action[t])
             self.reward[t] = self.batch.rewards
             self.ended[t] = self.batch.round_over
@@ -119,7 +131,39 @@ class Rollout:
             kept.advantage.numpy(),
             kept.closed.numpy(),
         )
+        if self.frozen:
+            kept.advantage.numpy()[~self.own] = 0.0
+            kept.closed.numpy()[~self.own] = False
         return kept
+
+    @torch.inference_mode()
+    def _logits(self, actor: PolicyNetwork, t: int) -> np.ndarray:
+        """(N, A) float32: what the policies whose turn it is want to play, and write the learner's values."""
+        kept = self.decisions
+        if not self.frozen:
+            logits, kept.value[t] = actor(kept.observation[t])
+            return logits.numpy()  # type: ignore[no-any-return]
+        tables = np.arange(self.env.num_envs)
+        self.own[t] = self.tables.learner[tables, self.batch.turn]
+        wanted = np.zeros((self.env.num_envs, self.env.num_actions), np.float32)
+        kept.value[t] = 0.0
+        if (rows := np.flatnonzero(self.own[t])).size:
+            logits, kept.value[t, rows] = actor(kept.observation[t, rows])
+            wanted[rows] = logits.numpy()
+        for kind, policy in self.frozen.items():
+            if (rows := np.flatnonzero(~self.own[t] & (self.tables.kind == kind))).size:
+                wanted[rows] = policy.logits(kept.observation[t, rows], self.batch.action_mask[rows])
+        return wanted
+
+    def choices(self) -> int:
+        """Decisions of the learner in the last call of `collect`."""
+        return int(self.own.sum())
+
+    def rows(self, times: torch.Tensor) -> torch.Tensor | None:
+        """Places of the learner's decisions among all of some time steps, ordered; None where all are its own."""
+        if not self.frozen:
+            return None
+        return torch.from_numpy(np.flatnonzero(self.own[times.numpy()]))
 
     def inputs(self, times: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
         """Observations of some time steps of all tables as floats, (len(times) · N, F); valid until the next call."""

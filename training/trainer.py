@@ -5,13 +5,13 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from types import FrameType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -30,6 +30,7 @@ from training.checkpoint import (
 )
 from training.config import Config
 from training.credit import credit
+from training.frozen import load_frozen
 from training.network import PolicyNetwork
 from training.opponents import seat_tables
 from training.ppo import chosen_log_probability_and_entropy, clipped_policy_loss, value_loss
@@ -76,6 +77,9 @@ class Trainer:
             config.network.precision,
             self.generator,
         )
+        self.frozen = load_frozen(
+            config.rollout.opponents, self.game, self.rules, config.pad_seats, config.network.precision
+        )
         self.parameters = list(self.network.parameters())
         self.optimizer = torch.optim.Adam(self.parameters, config.ppo.learning_rate, eps=1e-5, fused=True)
         self.rollouts = self._make_rollouts()
@@ -121,7 +125,8 @@ class Trainer:
                 **self.config.rules,
             )
             generator = torch.Generator().manual_seed(self.config.seed + ((k + 1) << 32))
-            rollouts.append(Rollout(env, tables.part(first, last), config.steps, config.scatter, generator))
+            part = tables.part(first, last)
+            rollouts.append(Rollout(env, part, config.steps, config.scatter, generator, self.frozen))
         return rollouts
 
     def _each(self, function: Callable[[Rollout], T]) -> list[T]:
@@ -153,7 +158,7 @@ class Trainer:
                 sums += self._learn(times, scale, max(1.0, float(closed[times].sum())))
         sums /= ppo.epochs * ppo.minibatches
 
-        choices = steps * self.config.rollout.tables
+        choices = sum(rollout.choices() for rollout in self.rollouts)
         self.decisions += choices
         self.updates += 1
         seconds = time.perf_counter() - started
@@ -196,15 +201,20 @@ class Trainer:
     ) -> tuple[tuple[torch.Tensor, ...], torch.Tensor]:
         """Gradient of the loss by the parameters, for some time steps of a thread's tables, and sums for the curves."""
         ppo, kept = self.config.ppo, rollout.decisions
-        rows = (kept.legal, kept.count, kept.choice, kept.action, kept.log_probability, kept.value, kept.advantage)
-        legal, count, choice, action, old_log_probability, old_value, advantage = (
-            tensor[times].flatten(0, 1) for tensor in rows
-        )
-        weight = kept.closed[times].flatten() / total
+        own = rollout.rows(times)
+
+        def pick(tensor: torch.Tensor) -> torch.Tensor:
+            found = tensor[times].flatten(0, 1)
+            return found if own is None else found[own]
+
+        columns = (kept.legal, kept.count, kept.choice, kept.action, kept.log_probability, kept.value, kept.advantage)
+        legal, count, choice, action, old_log_probability, old_value, advantage = map(pick, columns)
+        weight = pick(kept.closed) / total
         target = advantage + old_value
         advantage = (advantage - scale[0]) / scale[1]
 
-        logits, value = self.network(rollout.inputs(times, self.network.dtype))
+        observation = rollout.inputs(times, self.network.dtype)
+        logits, value = self.network(observation if own is None else observation[own])
         log_probability, entropy = chosen_log_probability_and_entropy(logits, legal, count, choice)
         policy_loss = clipped_policy_loss(log_probability, old_log_probability, advantage, ppo.clip) @ weight
         squared = value_loss(value, target) @ weight
@@ -228,7 +238,12 @@ class Trainer:
         minutes = self.config.run.minutes
         return float("inf") if minutes is None else 60 * minutes
 
-    def train(self, run: Path | None = None, quiet: bool = False) -> bool:
+    def train(
+        self,
+        run: Path | None = None,
+        quiet: bool = False,
+        watch: Callable[[Display], Mapping[str, float]] | None = None,
+    ) -> bool:
         """Update until the budget of decisions or of time is spent.
 
         The first SIGINT ends the run after the current update; the second raises KeyboardInterrupt at once.
@@ -236,6 +251,7 @@ class Trainer:
         Args:
             run: folder for checkpoints and curves, made if missing; None writes nothing.
             quiet: show no progress.
+            watch: called after each update; what it returns becomes curves too.
 
         Returns:
             False if SIGINT ended the run.
@@ -250,7 +266,7 @@ class Trainer:
         with Display(settings.decisions, quiet) as display, _interrupts() as interrupted:
             while not self.is_finished() and not interrupted():
                 values = self.update()
-                curves.add(values, self.decisions)
+                curves.add({**values, **(watch(display) if watch is not None else {})}, self.decisions)
                 pace += (values["charts/SPS"] - pace) * (0.1 if self.updates > 2 and pace else 1)
                 left = min((settings.decisions - self.decisions) / pace, limit - self.seconds)
                 done = max(self.decisions / settings.decisions, self.seconds / limit)
@@ -277,6 +293,7 @@ class Trainer:
             "updates": self.updates,
             "seconds": self.seconds,
             "config": self.config.to_dict(),
+            "opponents": {policy.name: policy.digest for policy in self.frozen},
         }
         folder = save_checkpoint(run, self.network, manifest, training)
         self._saved_at = (run, self.decisions)
@@ -295,6 +312,10 @@ class Trainer:
         for name, value in expected.items():
             if entries.get(name) != value:
                 raise CheckpointError(f"{folder} cannot be resumed: its {name} differ from those of the settings")
+        met = entries.get("opponents", {})
+        for policy in self.frozen:
+            if met.get(policy.name, policy.digest) != policy.digest:
+                raise CheckpointError(f"{folder} cannot be resumed: opponent {policy.name} is another policy by now")
         try:
             counters = int(entries["decisions"]), int(entries["updates"]), float(entries["seconds"])
             load_weights(self.network, weights, folder)
@@ -335,62 +356,3 @@ def _interrupts() -> Iterator[Callable[[], bool]]:
         yield caught.is_set
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def measure(config: Config, seconds: float) -> dict[str, Any]:
-    """Train for some seconds, after a warm-up, and say how fast.
-
-    Args:
-        config: settings of the run; nothing is written.
-        seconds: how long to measure; whole updates, at least one.
-
-    Returns:
-        ``decisions_per_second``: every move made at the tables, forced ones and those of built-in players included;
-        ``choices_per_second``: those that the network decided; ``moves_per_choice``: the ratio, counted at the start;
-        ``flops``: useful floating-point operations of the network's linear layers per second (two for a multiplication
-        and its addition): forward while playing, forward and backward while learning, no gradient of the input;
-        ``learning_share``: part of the time spent learning.
-    """
-    trainer = Trainer(config)
-    ratio = _moves_per_choice(trainer)
-    trainer.update()
-    choices, learning = 0, 0.0
-    started = time.perf_counter()
-    while (elapsed := time.perf_counter() - started) < seconds or not choices:
-        before = time.perf_counter()
-        curves = trainer.update()
-        choices += config.rollout.steps * config.rollout.tables
-        learning += curves["charts/learning_share"] * (time.perf_counter() - before)
-    forward, both = trainer.network.flops()
-    return {
-        "decisions_per_second": ratio * choices / elapsed,
-        "choices_per_second": choices / elapsed,
-        "moves_per_choice": ratio,
-        "flops": (forward + config.ppo.epochs * both) * choices / elapsed,
-        "learning_share": learning / elapsed,
-    }
-
-
-def _moves_per_choice(trainer: Trainer) -> float:
-    """Moves made at the tables for each choice of the network, counted in one rollout.
-
-    The forced moves that end a game are left out: its record has already gone to the next.
-    """
-    moves = choices = 0
-    for rollout in trainer.rollouts:
-        step = rollout.env.step
-
-        def counted(actions: np.ndarray, step: Any = step, env: VectorEnv = rollout.env) -> Any:
-            nonlocal moves
-            before = env.get_state()
-            batch = step(actions)
-            after = env.get_state()
-            same = before["game"] == after["game"]
-            moves += int(np.where(same, after["moves"] - before["moves"], 1 + after["moves"]).sum())
-            return batch
-
-        rollout.env.step = counted  # type: ignore[method-assign]
-        rollout.collect(trainer.network, 1.0)
-        choices += rollout.decisions.value.numel()
-        del rollout.env.step  # type: ignore[method-assign]
-    return moves / choices

@@ -6,7 +6,7 @@ import numpy as np
 
 from envs.cards import PACK, card_name
 from envs.game import Engine, Game
-from envs.kachuful import engine, features, knowledge, players
+from envs.kachuful import engine, evidence, features, knowledge, players
 from envs.kachuful.fields import FIELDS
 from envs.kachuful.rules import PRESETS, KachufulRules
 from envs.options import build
@@ -55,6 +55,8 @@ GAME = Game(
         features=features.features,
         full_features=features.full_features,
         rule_player=players.rule_player,
+        left=engine.left,
+        plausibility=evidence.plausibility,
     ),
     make_rules=lambda preset=None, **options: build(KachufulRules, PRESETS, preset, options),
     presets=tuple(PRESETS),

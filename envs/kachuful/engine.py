@@ -396,6 +396,16 @@ def rewards(state: Any, rules: Any, flags: int, out: Any) -> None:
         out[seat] = own - (total - own) / (n - 1) if kind == MARGIN else own
 
 
+@jit
+def left(state: Any, rules: Any) -> int:
+    """Bids (looks included) and cards to the end of the round (see `envs.game.left`)."""
+    n = int(rules["num_players"])
+    if int(state["phase"]) == OVER:
+        return 0
+    bids = n - int(state["bid_count"])
+    return (bids if int(rules["blind"]) == BLIND_OFF else 2 * bids) + n * int(state["hand_size"]) - int(state["count"])
+
+
 STATISTICS = ("points", "exact", "over", "under", "bid", "tricks")
 """Statistics of a seat for one round; exact, over and under are 0 or 1."""
 

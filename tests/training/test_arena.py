@@ -15,7 +15,8 @@ from envs import kachuful_v0
 from envs.agents import Agent, Decisions, find_agent
 from envs.game import find_game
 from envs.loops import start_games
-from training.arena import Match, PolicyAgent, check_seats, first_deal, load_agent, play_match
+from training.agents import PolicyAgent, check_seats, load_agent
+from training.arena import Match, first_deal, play_match
 from training.checkpoint import Policy, describe, save_checkpoint
 from training.network import PolicyNetwork
 from training.ppo import masked_log_probabilities
@@ -279,7 +280,7 @@ def test_an_illegal_action_is_refused() -> None:
 
 def test_agents_are_found_by_name() -> None:
     assert load_agent("counting", "kachuful") == COUNTING
-    with pytest.raises(ValueError, match="choose one of random, counting, heuristic or the path of a checkpoint"):
+    with pytest.raises(ValueError, match="choose one of random, counting, heuristic, montecarlo"):
         load_agent("nobody", "kachuful")
     with pytest.raises(ValueError, match="no checkpoint 'counting'"):
         load_agent("counting")

@@ -129,6 +129,36 @@ def test_a_checkpoint_brings_its_game_and_rules(monkeypatch: pytest.MonkeyPatch,
     assert evaluate(monkeypatch, *arguments, "--rules.num_players", 4) == 2
 
 
+def test_specs_with_options_are_candidates_and_opponents(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "result.json"
+    against = "montecarlo:deals=2,weight=bids,random"
+    arguments = ["montecarlo:deals=3", *FAST, "--deals", 2, "--against", against, "--json", path]
+    assert evaluate(monkeypatch, *arguments) == 0
+    result = json.loads(path.read_text())
+    assert result["candidate"] == "montecarlo:deals=3"
+    assert [table["opponent"] for table in result["tables"]] == ["montecarlo:deals=2,weight=bids", "random"]
+
+
+def test_workers_and_reverse_tables(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    tables = []
+    for workers in (1, 2):
+        path = tmp_path / f"{workers}.json"
+        arguments = ["counting", *FAST, "--against", "random", "--reverse", "--workers", workers, "--json", path]
+        assert evaluate(monkeypatch, *arguments) == 0
+        tables.append(json.loads(path.read_text())["tables"])
+        shown = capsys.readouterr().out
+        for text in ("opponent alone wins", "gained by pairing", "difference, paired"):
+            assert text in shown
+    assert tables[0] == tables[1]
+    table = tables[0][0]
+    assert (table["reverse"]["candidate"], table["reverse"]["opponent"]) == ("random", "counting")
+    assert table["alone"]["mean"] == pytest.approx(table["win_share"]["mean"] - table["reverse"]["win_share"]["mean"])
+    assert evaluate(monkeypatch, "counting", *FAST, "--workers", 0) == 2
+    assert "--workers 0 is not possible" in capsys.readouterr().err
+
+
 def test_options_that_yaml_would_take_for_booleans(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = tmp_path / "result.json"
     rules = ["--rules.blind", "off", "--rules.trump", "N", "--rules.hook", "false", "--rules.num_players", "3"]
@@ -148,6 +178,8 @@ def test_one_deal_has_no_interval(
 
 BAD = {
     "unknown opponent": (["counting", *FAST, "--against", "random,nobody"], "no agent 'nobody'; choose one of"),
+    "unknown search option": (["counting", *FAST, "--against", "random,pimc:deal=2"], "did you mean 'deals'?"),
+    "impossible search option": (["ismcts:iterations=0", *FAST], "ismcts: option iterations=0 is not possible"),
     "empty opponent": (["counting", *FAST, "--against", "random,"], "no agent ''"),
     "missing checkpoint": (["runs/none.pt"], "no checkpoint 'runs/none.pt'"),
     "name without game": (["counting"], "a built-in agent needs a game"),
@@ -187,7 +219,8 @@ def test_a_process_of_its_own_tells_an_error_in_one_line() -> None:
     assert run.returncode == 2
     assert out == ""
     assert err.splitlines() == [
-        "evaluate.py: no agent 'nobody'; choose one of random, counting, heuristic or the path of a checkpoint"
+        "evaluate.py: no agent 'nobody'; choose one of random, counting, heuristic, montecarlo, pimc, "
+        "ismcts, the path of a checkpoint, sb3:MODEL.zip, or package.module:factory"
     ]
 
 

@@ -64,6 +64,7 @@ def test_a_game_with_points_keeps_what_it_has() -> None:
     assert {
         "candidate", "opponent", "deals", "games", "rounds", "par", "win_share", "points_per_round", "statistics",
         "opponent_win_share", "opponent_points_per_round", "opponent_statistics", "place", "opponent_place",
+        "difference",
     } == set(table)  # fmt: skip
     text = printed(played(KACHUFUL, max_hand=2))
     for name in ("points per round", "opponent's points", "exact per round", "place"):

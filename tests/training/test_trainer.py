@@ -16,7 +16,8 @@ from envs.loops import find_places
 from envs.vector import VectorEnv
 from training.checkpoint import CheckpointError, Policy, list_checkpoints, load_policy
 from training.config import Config, NetworkConfig, PPOConfig, RolloutConfig, RunConfig
-from training.trainer import Trainer, measure
+from training.speed import measure
+from training.trainer import Trainer
 
 
 def tiny(game: str = "kachuful", seed: int = 0, threads: int = 1, **rules: Any) -> Config:

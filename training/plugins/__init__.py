@@ -1,0 +1,5 @@
+"""Agents made of other libraries' models; each module loads one kind (see `training.agents.PLUGINS`).
+
+A plugin's module has ``load_model(path, greedy, game)``, which returns an `envs.agents.Agent` or raises ValueError in
+one line. It is imported only when a spec names it, and imports its library only then.
+"""

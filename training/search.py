@@ -1,0 +1,163 @@
+"""Agents that search: flat and perfect-information Monte Carlo, and information-set tree search (see `envs.search`).
+
+They play any game from its contract alone. What they do depends on the decisions' own keys and on counted budgets,
+never on time: it is the same on every machine, in any batch and with any number of threads.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import abstractmethod
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from envs.agents import Decisions
+from envs.options import check_choice, check_int, fail
+from envs.search.flat import decide_flat, flat_memory
+from envs.search.tree import decide_tree, tree_memory
+
+WEIGHTS = ("none", "bids", "moves")
+MOST = 10**6
+"""Most deals, iterations or nodes of one decision."""
+
+
+def check_number(option: str, value: object, low: float, high: float) -> None:
+    """Require a finite number of ``low..high``."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        fail(option, value, f"a number from {low:g} to {high:g}")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Search:
+    """What all searching agents share. Wrong options raise ValueError in one line."""
+
+    weight: str = "none"
+    """Sampled deals count alike (none), or by how well they explain bids or all moves (`envs.game.plausibility`)."""
+    temperature: float = 1.0
+    """Steps between bids and the rule player's, or other moves than its, that make a deal e times less likely."""
+    threads: int = 1
+    """Threads that share the decisions of a batch."""
+
+    def __post_init__(self) -> None:
+        check_choice("weight", self.weight, WEIGHTS)
+        check_number("temperature", self.temperature, 0.01, 100)
+        check_int("threads", self.threads, 1, 256)
+
+    @property
+    def name(self) -> str:
+        """The agent's spec, as `training.agents.parse_spec` reads it, without options at their defaults."""
+        kind = next(name for name, cls in SEARCHES.items() if cls is type(self))
+        changed = [
+            f"{field.name}={getattr(self, field.name)}"
+            for field in sorted(dataclasses.fields(self), key=lambda field: field.name)
+            if getattr(self, field.name) != field.default
+        ]
+        return f"{kind}:{','.join(changed)}" if changed else kind
+
+    def act(self, decisions: Decisions) -> np.ndarray:
+        """(B,) int64 legal actions."""
+        return self._decide(decisions, 0)[0]
+
+    def values(self, decisions: Decisions) -> np.ndarray:
+        """(B, A) float64: mean outcome of each action for the seat to act, in the game's rewards.
+
+        NaN for illegal and untried actions, and where there is nothing to decide.
+        """
+        return self._decide(decisions, decisions.game.num_actions)[1]
+
+    def _decide(self, decisions: Decisions, width: int) -> tuple[np.ndarray, np.ndarray]:
+        count = len(decisions)
+        chosen, worth = np.zeros(count, np.int64), np.full((count, width), np.nan)
+        bounds = np.linspace(0, count, min(self.threads, max(count, 1)) + 1).astype(int)
+
+        def part(i: int) -> None:
+            rows = slice(bounds[i], bounds[i + 1])
+            self._search(decisions, rows, chosen[rows], worth[rows])
+
+        # The compiled code holds no lock of the interpreter, so that threads do work side by side.
+        if len(bounds) == 2:
+            part(0)
+        else:
+            with ThreadPoolExecutor(len(bounds) - 1) as pool:
+                list(pool.map(part, range(len(bounds) - 1)))
+        return chosen, worth
+
+    @abstractmethod
+    def _search(self, decisions: Decisions, rows: slice, chosen: np.ndarray, worth: np.ndarray) -> None:
+        """Decide some rows of the batch."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MonteCarlo(Search):
+    """Flat Monte Carlo: each legal action in the same sampled deals, played out by the game's strongest rule player."""
+
+    deals: int = 64
+    """Sampled deals a decision."""
+    caution: float = 1.0
+    """Standard errors by which the mean of another action must lead the rule player's own choice."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_int("deals", self.deals, 1, MOST)
+        check_number("caution", self.caution, 0, 100)
+
+    def _ending(self) -> tuple[int, int]:
+        return 0, 0
+
+    def _search(self, decisions: Decisions, rows: slice, chosen: np.ndarray, worth: np.ndarray) -> None:
+        game, (exact, nodes) = decisions.game, self._ending()
+        decide_flat(
+            decisions.states[rows], decisions.options, decisions.keys[rows], len(game.rule_players) - 1, self.deals,
+            exact, nodes, self.weight == "moves", float(self.temperature), float(self.caution),
+            flat_memory(game.state, game.num_actions, self.deals, self.weight != "none"), chosen, worth,
+        )  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PerfectInformation(MonteCarlo):
+    """Perfect-information Monte Carlo: as `MonteCarlo`, but near the end each sampled deal is solved, cards open."""
+
+    exact: int = 5
+    """Deals are solved where the round ends within this many moves a seat (cards in hand, in trick games)."""
+    nodes: int = 20_000
+    """Most moves of solving one deal, all actions together; where they are too few the deal is played out."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_int("exact", self.exact, 0, 60)
+        check_int("nodes", self.nodes, 1, MOST)
+
+    def _ending(self) -> tuple[int, int]:
+        return self.exact, self.nodes
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class InformationSet(Search):
+    """Single-observer information-set Monte Carlo tree search with playouts by the game's strongest rule player."""
+
+    iterations: int = 2000
+    """Sampled deals and playouts a decision."""
+    c: float = 0.7
+    """Exploration, outcomes being scaled to 0..1."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_int("iterations", self.iterations, 1, MOST)
+        check_number("c", self.c, 0, 100)
+
+    def _search(self, decisions: Decisions, rows: slice, chosen: np.ndarray, worth: np.ndarray) -> None:
+        game = decisions.game
+        decide_tree(
+            decisions.states[rows], decisions.options, decisions.keys[rows], len(game.rule_players) - 1,
+            self.iterations, float(self.c), self.weight == "moves", float(self.temperature),
+            tree_memory(game.state, game.num_actions, self.iterations, self.weight != "none"), chosen, worth,
+        )  # fmt: skip
+
+
+SEARCHES: dict[str, type[Search]] = {
+    "montecarlo": MonteCarlo,
+    "pimc": PerfectInformation,
+    "ismcts": InformationSet,
+}
+"""Searching agents by the name that specs give them."""
