@@ -6,9 +6,17 @@ seat is the learner's, as ``taash/Kachuful-v0``. Nothing heavy is imported befor
 
 from __future__ import annotations
 
-GAME_IDS = {"taash/kachuful-v0": "envs.kachuful_v0:env"}
+GAME_IDS = {
+    "taash/kachuful-v0": "envs.kachuful_v0:env",
+    "taash/call_break-v0": "envs.call_break_v0:env",
+    "taash/kaschlan-v0": "envs.kaschlan_v0:env",
+}
 """Entry points of the AEC environments by registered id."""
-SEAT_IDS = {"taash/Kachuful-v0": "kachuful"}
+SEAT_IDS = {
+    "taash/Kachuful-v0": "kachuful",
+    "taash/CallBreak-v0": "call_break",
+    "taash/Kaschlan-v0": "kaschlan",
+}
 """Games of the Gymnasium environments by registered id; ``gymnasium.make("envs:taash/Kachuful-v0")`` imports us too."""
 
 

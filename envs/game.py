@@ -234,6 +234,8 @@ class Game:
     """``draw(snapshot, points)`` -> the table with all hands open, as lines of text."""
     points: float | None = 1.0
     """Score units in one point (10 where scores are tenths), or None where nothing is scored: games are won or lost."""
+    shares: tuple[str, ...] = ()
+    """Names of the statistics that are 0 or 1 in a round: their means are shares, and are shown as such."""
     direction: str = "clockwise"
 
     def __post_init__(self) -> None:
@@ -247,7 +249,11 @@ class Game:
         return (find_game, (self.name,)) if self.name in GAMES else super().__reduce__()  # type: ignore[return-value]
 
 
-GAMES: dict[str, str] = {"kachuful": "envs.kachuful:GAME"}
+GAMES: dict[str, str] = {
+    "kachuful": "envs.kachuful:GAME",
+    "call_break": "envs.call_break:GAME",
+    "kaschlan": "envs.kaschlan:GAME",
+}
 """Games by name, imported when first asked for: ``module:attribute``."""
 
 

@@ -69,6 +69,7 @@ PLAN = np.dtype(
         ("sizes", np.int64, (MAX_ROWS,)),
         ("taken", np.int64, (MAX_ROWS,)),
         ("deck", np.int64, (PACK,)),
+        ("notes", np.float64, (8,)),  # for the game that made the plan; nothing here reads them
     ]
 )
 """Everything about a situation except the partial sums."""

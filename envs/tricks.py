@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from envs.cards import random_below, random_bits, stream_key, suit_cards, suit_of
+from envs.cards import random_below, random_bits, rank_of, stream_key, suit_cards, suit_of
 from envs.jit import jit
 
 DEAL_STREAM = 1
@@ -40,6 +40,12 @@ def following(hand: int, led: int) -> int:
 
 
 @jit
+def higher_than(card: int) -> int:
+    """Mask of the cards of a card's suit that are higher."""
+    return suit_cards(suit_of(card)) & -(2 << int(card))
+
+
+@jit
 def beats(card: int, best: int, trump: int) -> bool:
     """Whether `card`, played later, takes the trick from `best` (the card winning so far); trump 4 is none."""
     suit = suit_of(card)
@@ -55,6 +61,13 @@ def winner_of(log: Any, start: int, size: int, trump: int) -> int:
         if beats(int(log[start + i]), int(log[start + best]), trump):
             best = i
     return best
+
+
+@jit
+def card_order(card: int, trump: int) -> int:
+    """Order of cards from low to high: plain before trump, then by rank, then S D C H."""
+    suit = suit_of(card)
+    return (int(suit == trump) << 6) | (rank_of(card) << 2) | suit
 
 
 @jit

@@ -15,7 +15,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from jsonargparse import ArgumentError, ArgumentParser, Namespace
+from jsonargparse import ArgumentParser
+
+from training.command import run_command
 
 DEFAULT_GAME = "kachuful"
 
@@ -26,7 +28,7 @@ def build_parser() -> ArgumentParser:
     parser.add_argument("position", type=str, help="JSON file of a snapshot, or of a part of one; - for standard input")
     parser.add_argument("--agent", type=str, required=True, help="name of a built-in agent, a search, or a checkpoint")
     parser.add_argument("--seed", type=int, default=0, help="deals what is missing, and names the agent's chance")
-    parser.add_argument("--game", type=str, help="the game (default: the file's, the checkpoint's, or kachuful)")
+    parser.add_argument("--game", type=str, help=f"the game (default: the file's, the checkpoint's, or {DEFAULT_GAME})")
     parser.add_argument("--rules", type=dict[str, str], default={}, help="--rules.OPTION VALUE, over those in the file")
     parser.add_argument("--sampled", action="store_true", help="policies sample their actions instead of the likeliest")
     return parser
@@ -62,8 +64,9 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def prepare(args: Namespace) -> dict[str, Any]:
-    """Set up what is asked for; returns what `show` needs. ValueError says what is wrong."""
+def prepare() -> dict[str, Any]:
+    """Set up what the command line asks for; returns what `show` needs. ValueError says what is wrong."""
+    args = build_parser().parse_args()
     import numpy as np
 
     from envs.game import find_game
@@ -131,27 +134,13 @@ def show(game: Any, rules: Any, states: Any, agent: Any, seed: int, dealt: list[
             ">" if own else "", game.action_name(action), str(action), *chance, *value, style="bold" if own else None
         )
     console.print(table)
-    console.print(
-        f"seat {snapshot['turn']} is to {snapshot['phase']}; {agent.name} chooses {game.action_name(chosen)}",
-        markup=False, soft_wrap=True,
-    )  # fmt: skip
+    asked = f"seat {snapshot['turn']} is to {snapshot['phase'].replace('_', ' ')}"
+    console.print(f"{asked}; {agent.name} chooses {game.action_name(chosen)}", markup=False, soft_wrap=True)
 
 
 def main() -> int:
-    """Run the command line; returns the exit code: 2 for bad input, 130 after Ctrl-C."""
-    try:
-        # The heavy imports stand inside, so that a wrong command line is told at once and Ctrl-C is always caught.
-        try:
-            args = build_parser().parse_args()
-            plan = prepare(args)
-        except (ArgumentError, ValueError) as error:
-            print(f"ask.py: {' '.join(str(error).split())}", file=sys.stderr)
-            return 2
-        show(**plan)
-    except KeyboardInterrupt:
-        print("ask.py: interrupted", file=sys.stderr)
-        return 130
-    return 0
+    """Run the command line; returns the exit code."""
+    return run_command("ask.py", prepare, lambda plan: show(**plan))
 
 
 if __name__ == "__main__":

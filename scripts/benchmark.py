@@ -11,8 +11,8 @@ vector_uint8  `VectorEnv.step`, 2,048 games, with observations, masks and reward
               actions is not (the rate with it stands under meta)
 raw_env, env  PettingZoo's agent loop over whole games, resets included; actions are drawn, and timed, with
               `random.choice(np.flatnonzero(mask).tolist())`
-determinize   deals drawn for a seat, a thousand for each position in the middle of a round of ten cards
-heuristic     whole games between copies of the game's strongest rule-based player
+determinize   deals drawn for a seat, a thousand for each position, 8 to 23 moves after a game's beginning
+heuristic     whole games between copies of the last of the game's rule-based players
 train         the default training configuration end to end; matmul_share is the rate of the network's matrix products
               over that of plain matrix products of the same shapes and precision, measured before and after
 """
@@ -28,9 +28,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from jsonargparse import ArgumentError, ArgumentParser, Namespace
+from jsonargparse import ArgumentParser, Namespace
 
-from training.benchmarks import GAMES, NAMES, REPETITIONS, run
+from training.benchmarks import NAMES, REPETITIONS, run
+from training.command import run_command
 
 IMPORT = "from time import perf_counter as now; start = now(); import envs; print(now() - start)"
 FIRST_GAME = """from time import perf_counter as now
@@ -69,15 +70,19 @@ print(now() - start)"""
 
 
 def startup() -> dict[str, float]:
-    """Seconds to import the package, to have played a first game, and to have compiled everything from nothing."""
-    code = FIRST_GAME.format(game=GAMES[0])
+    """Seconds to import the package, to have played a first game, and to have compiled everything from nothing.
+
+    The games are those of the first of the names.
+    """
+    game = NAMES[0].partition("/")[0]
+    code = FIRST_GAME.format(game=game)
     seconds_of(code)  # fills the cache
     times = {"import_envs": [seconds_of(IMPORT) for _ in range(REPETITIONS)], "first_game_warm": []}
     times["first_game_warm"] = [seconds_of(code) for _ in range(REPETITIONS)]
     with tempfile.TemporaryDirectory() as folder:
         times["first_game_cold"] = [seconds_of(code, NUMBA_CACHE_DIR=folder)]
     with tempfile.TemporaryDirectory() as folder:
-        times["every_kernel_cold"] = [seconds_of(EVERY_KERNEL.format(game=GAMES[0]), NUMBA_CACHE_DIR=folder)]
+        times["every_kernel_cold"] = [seconds_of(EVERY_KERNEL.format(game=game), NUMBA_CACHE_DIR=folder)]
     return {name: statistics.median(values) for name, values in times.items()}
 
 
@@ -100,10 +105,25 @@ def machine() -> dict[str, Any]:
     return {"processor": model, "cores": os.cpu_count(), "load_before": load}
 
 
-def prepare(args: Namespace) -> list[str]:
-    """Check the command line; returns the names to measure. ValueError says what is wrong."""
+def build_parser() -> ArgumentParser:
+    """The command line."""
+    parser = ArgumentParser(
+        prog="benchmark.py", description=(__doc__ or "").split("\n")[0], exit_on_error=False, allow_abbrev=False
+    )
+    parser.add_argument("--only", type=str, help=f"measurements, separated by commas (default: {','.join(NAMES)})")
+    parser.add_argument("--seconds", type=float, default=1.0, help="length of each repetition")
+    parser.add_argument("--json", type=str, help="write the figures to this file too")
+    parser.add_argument(
+        "--startup", action="store_true", help="also measure imports and first games in fresh processes"
+    )
+    return parser
+
+
+def prepare() -> tuple[Namespace, list[str]]:
+    """Check the command line; returns it and the names to measure. ValueError says what is wrong."""
     from training.report import check_json_path
 
+    args = build_parser().parse_args()
     names = [name.strip() for name in args.only.split(",")] if args.only else list(NAMES)
     for name in names:
         if name not in NAMES:
@@ -112,7 +132,7 @@ def prepare(args: Namespace) -> list[str]:
         raise ValueError(f"--seconds {args.seconds} is not possible: it must be above 0 and below 3600")
     if args.json:
         check_json_path(Path(args.json))
-    return list(dict.fromkeys(names))
+    return args, list(dict.fromkeys(names))
 
 
 def report(args: Namespace, names: list[str]) -> None:
@@ -145,28 +165,8 @@ def report(args: Namespace, names: list[str]) -> None:
 
 
 def main() -> int:
-    """Run the command line; returns the exit code: 2 for bad input, 130 after Ctrl-C."""
-    parser = ArgumentParser(
-        prog="benchmark.py", description=(__doc__ or "").split("\n")[0], exit_on_error=False, allow_abbrev=False
-    )
-    parser.add_argument("--only", type=str, help=f"measurements, separated by commas (default: {','.join(NAMES)})")
-    parser.add_argument("--seconds", type=float, default=1.0, help="length of each repetition")
-    parser.add_argument("--json", type=str, help="write the figures to this file too")
-    parser.add_argument(
-        "--startup", action="store_true", help="also measure imports and first games in fresh processes"
-    )
-    try:
-        try:
-            args = parser.parse_args()
-            names = prepare(args)
-        except (ArgumentError, ValueError) as error:
-            print(f"benchmark.py: {' '.join(str(error).split())}", file=sys.stderr)
-            return 2
-        report(args, names)
-    except KeyboardInterrupt:
-        print("benchmark.py: interrupted", file=sys.stderr)
-        return 130
-    return 0
+    """Run the command line; returns the exit code."""
+    return run_command("benchmark.py", prepare, lambda plan: report(*plan))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Measure an agent against others by duplicate deals.
 
-python scripts/evaluate.py runs/kachuful/best.pt --against counting,random --deals 2000 --seed 1 --json result.json
+python scripts/evaluate.py runs/kachuful --against counting,random --deals 2000 --seed 1 --json result.json
 python scripts/evaluate.py counting --game kachuful --against random --rules.num_players 5
 
 python scripts/evaluate.py pimc:deals=64,exact=4 --game kachuful --against heuristic --deals 100
@@ -17,7 +17,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jsonargparse import ArgumentError, ArgumentParser, Namespace
+from jsonargparse import ArgumentParser
+
+from training.command import run_command
 
 
 def build_parser() -> ArgumentParser:
@@ -40,8 +42,9 @@ def build_parser() -> ArgumentParser:
     return parser
 
 
-def prepare(args: Namespace) -> dict[str, Any]:
-    """Check everything that is asked for; returns what `play` needs. ValueError says what is wrong."""
+def prepare() -> dict[str, Any]:
+    """Check everything that the command line asks for; returns what `play` needs. ValueError says what is wrong."""
+    args = build_parser().parse_args()
     from envs.agents import agent_names
     from envs.game import find_game
     from training.agents import PolicyAgent, check_seats, load_agent, split_specs
@@ -65,14 +68,14 @@ def prepare(args: Namespace) -> dict[str, Any]:
     opponents = [load_agent(name, game, greedy=not args.sampled) for name in names]
     for agent in (candidate, *opponents):
         check_seats(agent, rules)
-    return {"game": game, "rules": rules, "candidate": candidate, "opponents": opponents}
+    return {"args": args, "game": game, "rules": rules, "candidate": candidate, "opponents": opponents}
 
 
 def _show(bar: Any, task: Any, done: int) -> None:
     bar.update(task, completed=done)
 
 
-def play(args: Namespace, game: Any, rules: Any, candidate: Any, opponents: list[Any]) -> None:
+def play(args: Any, game: Any, rules: Any, candidate: Any, opponents: list[Any]) -> None:
     """Play the matches, print the table and write the file."""
     from rich.console import Console
 
@@ -92,20 +95,8 @@ def play(args: Namespace, game: Any, rules: Any, candidate: Any, opponents: list
 
 
 def main() -> int:
-    """Run the command line; returns the exit code: 2 for bad input, 130 after Ctrl-C."""
-    try:
-        # The heavy imports stand inside, so that a wrong command line is told at once and Ctrl-C is always caught.
-        try:
-            args = build_parser().parse_args()
-            plan = prepare(args)
-        except (ArgumentError, ValueError) as error:
-            print(f"evaluate.py: {' '.join(str(error).split())}", file=sys.stderr)
-            return 2
-        play(args, **plan)
-    except KeyboardInterrupt:
-        print("evaluate.py: interrupted", file=sys.stderr)
-        return 130
-    return 0
+    """Run the command line; returns the exit code."""
+    return run_command("evaluate.py", prepare, lambda plan: play(**plan))
 
 
 if __name__ == "__main__":

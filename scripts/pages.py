@@ -98,7 +98,8 @@ def presets(game: Game) -> str:
 def environment(game: Game) -> str:
     """What an environment looks like from outside."""
     low, high = game.players
-    agents = f"`player_0` … `player_{{n-1}}`, n from {low} to {high}"
+    last, numbers = ("{n-1}", f", n from {low} to {high}") if low < high else (str(low - 1), "")
+    agents = f"`player_0` … `player_{last}`{numbers}"
     module = f"from envs import {game.name}_v0"
     spaces = f"`Dict(observation=Box(0, 1, (F,), float32), action_mask=Box(0, 1, ({game.num_actions},), int8))`"
     pettingzoo = [name for name, entry in GAME_IDS.items() if entry == f"envs.{game.name}_v0:env"]
@@ -116,15 +117,18 @@ def environment(game: Game) -> str:
 
 
 def sizes(game: Game) -> str:
-    """Rounds and numbers of features for each number of seats."""
+    """Numbers of features for each number of seats, and of rounds where the rules have several."""
     rows = []
+    rounds = "rounds" in (game.make_rules().record().dtype.names or ())
     for n in seats(game):
         rules = game.make_rules(num_players=n)
-        rounds = str(rules.record()[0]["rounds"])
-        rows.append((str(n), rounds, game.layout(n, False).size, game.state_layout(n, False).size))
+        row: list[object] = [n, game.layout(n, False).size, game.state_layout(n, False).size]
+        rows.append([row[0], rules.record()[0]["rounds"], *row[1:]] if rounds else row)
     most = game.players[1]
-    rows.append(("any, with `pad_seats=True`", "", game.layout(most, True).size, game.state_layout(most, True).size))
-    return table(("seats", "rounds by default", "F (observation)", "S (`state()`)"), rows)
+    if len(rows) > 1:
+        wide = [game.layout(most, True).size, game.state_layout(most, True).size]
+        rows.append(["any, with `pad_seats=True`", *[""] * rounds, *wide])
+    return table(("seats", *["rounds by default"] * rounds, "F (observation)", "S (`state()`)"), rows)
 
 
 def labels(names: Sequence[str]) -> str:

@@ -34,34 +34,51 @@ class Playthrough(NamedTuple):
     game: str
     preset: str | None
     options: dict[str, Any]
-    rounds: int
-    """It is left after so many rounds."""
+    spans: int
+    """It is left after so many rounds, or bouts in a game that has them."""
 
 
 PLAYTHROUGHS: dict[str, Playthrough] = {
-    **{preset: Playthrough("kachuful", preset, {}, 2) for preset in find_game("kachuful").presets},
-    "kachuful": Playthrough("kachuful", "kachuful", {}, 99),
-    "blind_optional": Playthrough("kachuful", None, {"max_hand": 3, "blind": "optional"}, 99),
-    "blind_forced": Playthrough(
+    **{f"kachuful/{preset}": Playthrough("kachuful", preset, {}, 2) for preset in find_game("kachuful").presets},
+    "kachuful/kachuful": Playthrough("kachuful", "kachuful", {}, 99),
+    "kachuful/blind_optional": Playthrough("kachuful", None, {"max_hand": 3, "blind": "optional"}, 99),
+    "kachuful/blind_forced": Playthrough(
         "kachuful", None, {"num_players": 3, "max_hand": 3, "blind": "forced", "blind_doubles": "bonus"}, 99
     ),
-    "forehead": Playthrough("kachuful", None, {"num_players": 3, "max_hand": 2, "single_card": "forehead"}, 99),
-    "face_down": Playthrough(
+    "kachuful/forehead": Playthrough(
+        "kachuful", None, {"num_players": 3, "max_hand": 2, "single_card": "forehead"}, 99
+    ),
+    "kachuful/face_down": Playthrough(
         "kachuful", None, {"max_hand": 2, "schedule": "up", "single_card": "face_down", "blind": "optional"}, 99
     ),
-    "penalty": Playthrough(
+    "kachuful/penalty": Playthrough(
         "kachuful", None, {"max_hand": 4, "min_hand": 3, "revoke": "penalty", "scoring": "minus_difference"}, 99
     ),
-    "turn_up": Playthrough(
+    "kachuful/turn_up": Playthrough(
         "kachuful", None, {"max_hand": 3, "trump": "turn_up", "no_trump_every": 2, "reward": "win"}, 99
     ),
-    "five_seats": Playthrough(
+    "kachuful/five_seats": Playthrough(
         "kachuful", None, {"num_players": 5, "max_hand": 4, "min_hand": 2, "schedule": "up_down", "hook": False}, 99
     ),
-    "eight_seats": Playthrough(
+    "kachuful/eight_seats": Playthrough(
         "kachuful", None, {"num_players": 8, "max_hand": 2, "trump": "N", "scoring": "trick_plus_bonus"}, 99
     ),
+    **{f"call_break/{preset}": Playthrough("call_break", preset, {}, 1) for preset in find_game("call_break").presets},
+    "call_break/call_break": Playthrough("call_break", "call_break", {}, 99),
+    "call_break/misdeal_vote": Playthrough("call_break", None, {"rounds": 2, "misdeal": "vote", "reward": "win"}, 99),
+    "call_break/misdeal_auto": Playthrough("call_break", None, {"rounds": 1, "misdeal": "auto", "trump": "none"}, 99),
+    "call_break/extra_round": Playthrough("call_break", None, {"rounds": 1, "min_call": 7, "max_call": 7}, 99),
+    "kaschlan/kaschlan": Playthrough("kaschlan", "kaschlan", {}, 99),
+    "kaschlan/two_seats": Playthrough("kaschlan", None, {"num_players": 2, "must_beat": True}, 99),
+    "kaschlan/three_seats": Playthrough(
+        "kaschlan", None, {"num_players": 3, "attacker_out": "defender_attacks", "payoff": "places"}, 99
+    ),
+    "kaschlan/trump_on_top": Playthrough("kaschlan", None, {"num_players": 5, "trump_card": "top"}, 6),
+    "kaschlan/kutscher": Playthrough("kaschlan", None, {"kutscher_opens_rank": True}, 8),
+    "kaschlan/pickup_all": Playthrough("kaschlan", None, {"pickup": "all"}, 8),
+    "kaschlan/truncated": Playthrough("kaschlan", None, {"num_players": 3, "max_bouts": 3}, 99),
 }
+"""By ``game/name``, the path of their files."""
 
 
 def sight(env: TableEnv) -> str:
@@ -86,15 +103,19 @@ def in_words(env: TableEnv) -> Iterator[str]:
             yield f"    {block}: {' '.join(labels)}"
 
 
-def moves(env: TableEnv, seed: int, rounds: int) -> Iterator[str]:
-    """Play at random, up to a number of rounds; a text for each thing that happens."""
-    shown: tuple[int, str] | None = None
+def moves(env: TableEnv, seed: int, spans: int) -> Iterator[str]:
+    """Play at random, up to a number of rounds or bouts; a text for each thing that happens."""
+    met: set[tuple[int, str]] = set()
+    begun = -1
     for move in range(1_000_000):
         before = env.snapshot()
-        if before["finished"] or before["round"] == rounds:
+        span = "bout" if "bout" in before else "round"
+        if before["finished"] or before[span] == spans:
             return
-        if shown != (before["round"], before["phase"]):
-            shown = before["round"], before["phase"]
+        phase = before["round"], before["phase"]
+        if before[span] != begun or phase not in met:
+            begun = before[span]
+            met.add(phase)
             yield ""
             yield from indented(str(env.render()))
             yield from in_words(env)
@@ -109,19 +130,28 @@ def moves(env: TableEnv, seed: int, rounds: int) -> Iterator[str]:
         yield f"{move + 1:3} seat {seat}: {name:8} {sight(env)}  of {names}"
         yield from (f"    seat {seat}: {name:8} by itself" for seat, name in env.history[done + 1 :])
         after = env.snapshot()
-        if after["finished"] or after["round"] != before["round"]:
-            rewards = ", ".join(f"{reward:+.2f}" for reward in env.rewards.values())
-            yield f"  round {before['round'] + 1} is over; scores {after['scores']}, rewards {rewards}"
+        if after["finished"] or after[span] != before[span]:
+            yield f"  {span} {before[span] + 1} is over{results(env, before, after)}"
+
+
+def results(env: TableEnv, before: dict[str, Any], after: dict[str, Any]) -> str:
+    """What a round has brought, where one has ended."""
+    if not after["finished"] and after["round"] == before["round"]:
+        return ""
+    rewards = ", ".join(f"{reward:+.2f}" for reward in env.rewards.values())
+    scores = "" if env.game.points is None else f"scores {after['scores']}, "
+    return f"; {scores}rewards {rewards}"
 
 
 def playthrough(name: str, plan: Playthrough) -> str:
     """A whole text."""
+    name = name.rpartition("/")[2]
     seed = zlib.crc32(name.encode()) % 1000
     env = TableEnv(plan.game, plan.preset, render_mode="ansi", **plan.options)
     env.reset(seed=seed)
     lines = [f"{env.game.title}, {name}, seed {seed}; written by scripts/playthroughs.py", "", "rules"]
     lines += [f"    {option}: {value}" for option, value in dataclasses.asdict(env.rules).items()]
-    lines += moves(env, seed, plan.rounds)
+    lines += moves(env, seed, plan.spans)
     lines += ["", "at the end", *indented(str(env.render())), "  snapshot"]
     lines += [f"    {key}: {json.dumps(value)}" for key, value in env.snapshot().items() if key != "rules"]
     return "\n".join(lines) + "\n"

@@ -11,39 +11,48 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
+
+from training.command import run_command
+
+if TYPE_CHECKING:
+    from training.trainer import Trainer
 
 
-def train(arguments: Sequence[str]) -> int:
-    """Start or resume the run that a command line asks for; returns the exit code."""
+def prepare(arguments: Sequence[str]) -> tuple[Trainer, Path]:
+    """Set up the run that a command line asks for; returns its trainer and folder. ValueError says what is wrong."""
     # Importing takes seconds, and a Ctrl-C meanwhile should end quietly.
-    from training.checkpoint import CheckpointError, find_checkpoint
+    from training.checkpoint import find_checkpoint
     from training.config import ConfigError, make_parser, parse_config
     from training.trainer import Trainer
 
     parser = make_parser(prog="train.py", description=__doc__)
     parser.add_argument("--out", type=str, help="folder of the new run (default: runs/<game>-<date>-<time>)")
     parser.add_argument("--resume", type=str, help="folder of a run to go on with; settings given here replace its own")
-    try:
-        given = list(arguments)
-        resumed = _value_of("--resume", given)
-        if resumed is not None:
-            if _value_of("--config", given) is not None:
-                raise ConfigError("--resume takes the settings of its run; leave out --config")
-            find_checkpoint(resumed)
-            given = ["--config", str(Path(resumed) / "config.yaml"), *given]
-        config, own = parse_config(parser, given)
-        run = Path(own.resume or own.out or time.strftime(f"runs/{config.game}-%Y%m%d-%H%M%S"))
-        if own.resume and own.out:
-            raise ConfigError("--resume goes on in its own folder; leave out --out")
-        if not own.resume and run.exists() and not (run.is_dir() and not any(run.iterdir())):
-            raise ConfigError(f"{run} already exists; give --out another folder, or go on with --resume {run}")
-        with _patience():
-            trainer = Trainer(config)
-        if own.resume:
-            trainer.resume(run)
-    except (ConfigError, CheckpointError, OSError) as error:
-        print(f"train.py: {error}", file=sys.stderr)
-        return 2
+    given = list(arguments)
+    resumed = _value_of("--resume", given)
+    if resumed is not None:
+        if _value_of("--config", given) is not None:
+            raise ConfigError("--resume takes the settings of its run; leave out --config")
+        find_checkpoint(resumed)
+        given = ["--config", str(Path(resumed) / "config.yaml"), *given]
+    config, own = parse_config(parser, given)
+    run = Path(own.resume or own.out or time.strftime(f"runs/{config.game}-%Y%m%d-%H%M%S"))
+    if own.resume and own.out:
+        raise ConfigError("--resume goes on in its own folder; leave out --out")
+    if not own.resume and run.exists() and not (run.is_dir() and not any(run.iterdir())):
+        raise ConfigError(f"{run} already exists; give --out another folder, or go on with --resume {run}")
+    with _patience():
+        trainer = Trainer(config)
+    if own.resume:
+        trainer.resume(run)
+    return trainer, run
+
+
+def train(trainer: Trainer, run: Path) -> int:
+    """Train to the end of the run's budget, or to a Ctrl-C; returns the exit code."""
+    from training.checkpoint import find_checkpoint
+
     if trainer.is_finished():
         print("nothing is left of the run's budget; raise --run.decisions or --run.minutes", file=sys.stderr)
     finished = trainer.train(run)
@@ -82,13 +91,15 @@ def _stop(_signal: int, _frame: FrameType | None) -> None:
 
 
 def main() -> int:
-    """Run the command line: exit code 0, 2 for a mistake in it, 130 after Ctrl-C."""
+    """Run the command line; returns the exit code."""
     before = signal.signal(signal.SIGINT, _stop)
     try:
-        return train(sys.argv[1:])
-    except KeyboardInterrupt:
-        print("train.py: interrupted at once; the run keeps its last checkpoint", file=sys.stderr)
-        return 130
+        return run_command(
+            "train.py",
+            lambda: prepare(sys.argv[1:]),
+            lambda plan: train(*plan),
+            "interrupted at once; the run keeps its last checkpoint",
+        )
     finally:
         signal.signal(signal.SIGINT, before)
 

@@ -10,26 +10,6 @@ import numpy as np
 
 Trace = list[tuple[Any, ...]]
 
-VARIANTS: dict[str, dict[str, Any]] = {
-    "hands of three": {"max_hand": 3},
-    "blind optional": {"blind": "optional", "max_hand": 3},
-    "blind forced": {"blind": "forced", "blind_doubles": "bonus", "max_hand": 3},
-    "forehead": {"single_card": "forehead", "max_hand": 2, "cycles": 2},
-    "face down": {"single_card": "face_down", "max_hand": 2, "cycles": 2},
-    "forehead, blind optional": {"single_card": "forehead", "blind": "optional", "max_hand": 2},
-    "penalty": {"revoke": "penalty", "max_hand": 4, "schedule": "down"},
-    "penalty, blind forced": {"revoke": "penalty", "blind": "forced", "max_hand": 3, "schedule": "up"},
-    "turn up": {"trump": "turn_up", "max_hand": "full", "min_hand": 5, "schedule": "down"},
-    "turn up, every third no trump": {"trump": "turn_up", "no_trump_every": 3, "max_hand": 3},
-    "five trumps, no hook": {"trump": "SDCHN", "hook": False, "max_hand": 3},
-    "ten times": {"scoring": "ten_times_bid_plus_ten", "max_hand": 2, "reward": "score"},
-    "minus difference": {"scoring": "minus_difference", "max_hand": 3, "reward": "win"},
-    "trick plus bonus": {"scoring": "trick_plus_bonus", "max_hand": 3, "schedule": "up_down"},
-    "judgement": {"scoring": "judgement", "max_hand": 3, "blind": "optional", "reward": "score"},
-    "padded": {"pad_seats": True, "max_hand": 3, "single_card": "face_down", "blind": "optional"},
-}
-"""Every value of Kachuful's options, in games short enough to be played often; at any number of seats."""
-
 
 def legal_actions(env: Any) -> list[int]:
     """Legal actions of the agent to act, by the mask it sees."""
@@ -47,7 +27,7 @@ def positions(env: Any, rng: Random) -> Iterator[None]:
     """Play a game at random; stops before each move and once more at the end, agents not yet removed."""
     while True:
         yield
-        if env.terminations[env.agent_selection]:
+        if env.terminations[env.agent_selection] or env.truncations[env.agent_selection]:
             return
         step_randomly(env, rng)
 

@@ -9,13 +9,16 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
+from playing import step_randomly
 
-from envs import kachuful_v0
-from envs.agents import Decisions, find_agent
+from envs import SEAT_IDS, kachuful_v0
+from envs.aec import TableEnv
+from envs.agents import Decisions, agent_names, find_agent
 from envs.game import find_game
 from training.agents import load_agent
 from training.checkpoint import describe, save_checkpoint
@@ -182,8 +185,8 @@ WRONG: list[tuple[Any, tuple[str, ...], str]] = [
     ("[" * 100_000, (), "position.json is nested too deeply"),
     ("[1]", (), "position.json holds no position: it must be a JSON object"),
     ('{"dealer": 1, "dealer": 2}', (), "position.json: key 'dealer' is there twice"),
-    ({"game": ["kachuful"]}, (), "no game ['kachuful']; choose one of kachuful"),
-    (BIDDING, ("--game", "bridge"), "no game 'bridge'; choose one of kachuful"),
+    ({"game": ["kachuful"]}, (), "no game ['kachuful']; choose one of "),
+    (BIDDING, ("--game", "bridge"), "no game 'bridge'; choose one of "),
     (BIDDING, ("--agent", "clever"), "no agent 'clever'; choose one of random, counting"),
     (BIDDING, ("--agent", str(ROOT / "configs")), "no checkpoint at "),
     (BIDDING, ("--seed", "-1"), "seed=-1 is not possible"),
@@ -259,3 +262,38 @@ def test_a_position_without_a_game_is_kachuful(
     path = write(tmp_path, {"dealer": 3, "hands": [["AS", "KS", "2D"], None, None, None], "trump": "S"})
     assert ask(monkeypatch, path, "--agent", "heuristic") == 0
     assert "seat 0 is to bid; heuristic chooses bid" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", dict.fromkeys(SEAT_IDS.values()))
+def test_any_game_at_any_moment(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A snapshot brings all it needs with it; every rule-based player answers."""
+    game = find_game(name)
+    env = TableEnv(game, render_mode="ansi")
+    env.reset(seed=4)
+    rng = Random(4)
+    for moves in range(40):
+        if moves % 13 == 0:
+            path = write(tmp_path, env.snapshot())
+            for agent in agent_names(game):
+                assert ask(monkeypatch, path, "--agent", agent) == 0
+                shown = capsys.readouterr().out
+                assert shown.startswith(f"{env.render()}\n")
+                assert "dealt from" not in shown
+                last = shown.splitlines()[-1]
+                seat, phase = env.snapshot()["turn"], env.snapshot()["phase"].replace("_", " ")
+                assert last.startswith(f"seat {seat} is to {phase}; {agent} chooses ")
+                mask = env.last()[0]["action_mask"]
+                assert mask[env.action_id(last.partition(" chooses ")[2])]
+        step_randomly(env, rng)
+
+
+def test_a_part_of_a_position_of_another_game(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = write(tmp_path, {"game": "kaschlan", "dealer": 0, "hands": [None, ["QD", "7S", "7H"], None, None]})
+    assert ask(monkeypatch, path, "--agent", "random", "--seed", 3) == 0
+    shown = capsys.readouterr().out
+    assert "dealt from seed 3: the hands of seats 0, 2, 3\n" in shown
+    assert "seat 1 is to lay; random chooses " in shown

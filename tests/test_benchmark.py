@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from envs import SEAT_IDS
 from training.benchmarks import draw_actions
 
 SCRIPT = Path(__file__).parents[1] / "scripts" / "benchmark.py"
 KINDS = ("engine", "vector_uint8", "raw_env", "env", "determinize", "heuristic", "train")
-NAMES = [f"kachuful/{kind}" for kind in KINDS]
+GAMES = list(dict.fromkeys(SEAT_IDS.values()))
+NAMES = [f"{game}/{kind}" for game in GAMES for kind in KINDS]
 
 
 def benchmark(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
@@ -25,11 +27,12 @@ def benchmark(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
     return int(result.value.code or 0)
 
 
+@pytest.mark.parametrize("game", GAMES)
 def test_the_file_is_one_object_with_a_key_for_each_measurement(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    game: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = tmp_path / "speed.json"
-    chosen = NAMES[:6]
+    chosen = [f"{game}/{kind}" for kind in KINDS[:6]]
     assert benchmark(monkeypatch, "--only", ",".join(chosen), "--seconds", 0.01, "--json", path) == 0
     result = json.loads(path.read_text())
     shown = capsys.readouterr().out

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import runpy
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from envs import SEAT_IDS
+from envs.game import find_game
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "tests" / "data" / "playthroughs"
@@ -22,7 +26,17 @@ def test_the_game_still_goes_as_written(name: str) -> None:
 
 
 def test_there_are_no_other_files() -> None:
-    assert {path.stem for path in FOLDER.iterdir()} == set(SCRIPT["PLAYTHROUGHS"])
+    found = {path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.rglob("*") if path.is_file()}
+    assert found == set(SCRIPT["PLAYTHROUGHS"])
+
+
+@pytest.mark.parametrize("name", dict.fromkeys(SEAT_IDS.values()))
+def test_every_option_is_there_once(name: str) -> None:
+    game = find_game(name)
+    plans = [plan for plan in SCRIPT["PLAYTHROUGHS"].values() if plan.game == name]
+    played = [dataclasses.asdict(game.make_rules(plan.preset, **plan.options)) for plan in plans]
+    for option in dataclasses.asdict(game.make_rules()):
+        assert len({rules[option] for rules in played}) > 1, option
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -33,8 +47,8 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
 def test_the_command_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = SCRIPT["main"].__globals__
     monkeypatch.setitem(names, "ROOT", tmp_path)
-    monkeypatch.setitem(names, "PLAYTHROUGHS", {"forehead": SCRIPT["PLAYTHROUGHS"]["forehead"]})
-    path = "tests/data/playthroughs/forehead.txt"
+    monkeypatch.setitem(names, "PLAYTHROUGHS", {"kachuful/forehead": SCRIPT["PLAYTHROUGHS"]["kachuful/forehead"]})
+    path = "tests/data/playthroughs/kachuful/forehead.txt"
     assert run(monkeypatch, "--check") == 1
     assert capsys.readouterr().out == f"{path}: out of date; see python scripts/playthroughs.py\n"
     assert not (tmp_path / path).exists()

@@ -43,12 +43,15 @@ class Match:
     """(D,) int64: rounds played, over all seatings."""
     win_share: np.ndarray
     """(D,) float64: share of the games won; k seats that tie at the top share a win as 1/k each."""
-    points: np.ndarray
-    """(D,) float64: points per round."""
+    place: np.ndarray
+    """(D,) float64: place in a game, 1 the best; seats that tie share the best of their places."""
+    points: np.ndarray | None
+    """(D,) float64: points per round; None where the game scores nothing."""
     statistics: np.ndarray
     """(D, K) float64: the game's statistics per round."""
     opponent_win_share: np.ndarray
-    opponent_points: np.ndarray
+    opponent_place: np.ndarray
+    opponent_points: np.ndarray | None
     opponent_statistics: np.ndarray
 
     @property
@@ -106,13 +109,13 @@ def play_match(
         parts.append(_play_chunk(game, rules, (candidate, opponent), first + start, count, seed))
         if progress is not None:
             progress(start + count)
-    whole = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    whole: list[Any] = [None if column[0] is None else np.concatenate(column) for column in zip(*parts, strict=True)]
     return Match(game, rules, candidate.name, opponent.name, seed, first, *whole)
 
 
 def _play_chunk(
     game: Game, rules: Any, agents: tuple[Agent, Agent], first: int, count: int, seed: int
-) -> tuple[np.ndarray, ...]:
+) -> tuple[Any, ...]:
     """Play `count` deals and return `Match`'s arrays; game g is deal g // n with the candidate in seat g % n."""
     n: int = rules.num_players
     games = count * n
@@ -142,14 +145,16 @@ def _play_chunk(
     places = np.zeros((games, n), np.int64)
     loops.find_places(ended, rules.record(), places)
     wins = (places == 1) / (places == 1).sum(axis=1, keepdims=True)
-    points = ended["scores"][:, :n] / ((game.points or 1.0) * rounds[:, None])
+    points = None if game.points is None else ended["scores"][:, :n] / (game.points * rounds[:, None])
     statistics /= rounds[:, None, None]
 
-    def sides(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def sides(values: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Means over a deal of (games, seats, ...) values: the candidate's seats, and the opponents'."""
+        if values is None:
+            return None, None
         own = values[is_candidate].reshape(count, n, *values.shape[2:]).mean(axis=1)
         others = values[~is_candidate].reshape(count, n * (n - 1), *values.shape[2:]).mean(axis=1)
         return own, others
 
-    own, others = zip(*(sides(values) for values in (wins, points, statistics)), strict=True)
+    own, others = zip(*(sides(values) for values in (wins, places, points, statistics)), strict=True)
     return (rounds.reshape(count, n).sum(axis=1), *own, *others)

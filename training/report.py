@@ -97,22 +97,49 @@ class Summary:
     rounds: int
     par: float
     win_share: Estimate
-    points_per_round: Estimate
+    place: Estimate
+    """Mean place in a game, 1 the best; seats that tie share the best of their places."""
+    points_per_round: Estimate | None
+    """None where the game scores nothing."""
     statistics: dict[str, Estimate]
     """Per round and seat, by the game's names."""
     opponent_win_share: Estimate
-    opponent_points_per_round: Estimate
+    opponent_place: Estimate
+    opponent_points_per_round: Estimate | None
     opponent_statistics: dict[str, Estimate]
+    shares: tuple[str, ...] = ()
+    """Names of the statistics that are shares (0..1)."""
+
+    def document(self) -> dict[str, Any]:
+        """As plain JSON types; what the game has not got is left out."""
+        entries = asdict(self)
+        del entries["shares"]
+        return {name: value for name, value in entries.items() if value is not None}
 
 
 def summarize(match: Match) -> Summary:
     """Means and intervals of a match; the resampling is seeded by the match's seed."""
-    names = match.game.statistics
-    own = [match.win_share[:, None], match.points[:, None], match.statistics]
-    others = [match.opponent_points[:, None], match.opponent_statistics]
-    found = estimate(np.concatenate(own + others, axis=1), match.seed)
-    half = 2 + len(names)
-    win_share = estimate_share(found[0], match.deals)
+    game, others = match.game, int(match.rules.num_players) - 1
+    # One table of all columns: each resample of the deals serves all of them.
+    columns = {
+        "win_share": match.win_share,
+        "points": match.points,
+        **{f"own {name}": column for name, column in zip(game.statistics, match.statistics.T, strict=True)},
+        "opponent_points": match.opponent_points,
+        **{f"their {name}": column for name, column in zip(game.statistics, match.opponent_statistics.T, strict=True)},
+        "place": match.place,
+        "opponent_place": match.opponent_place,
+    }
+    there = {name: column for name, column in columns.items() if column is not None}
+    found = dict(zip(there, estimate(np.stack(list(there.values()), axis=1), match.seed), strict=True))
+
+    def statistics(whose: str) -> dict[str, Estimate]:
+        means = {name: found[f"{whose} {name}"] for name in game.statistics}
+        return {
+            name: estimate_share(mean, match.deals) if name in game.shares else mean for name, mean in means.items()
+        }
+
+    win_share = estimate_share(found["win_share"], match.deals)
     return Summary(
         candidate=match.candidate,
         opponent=match.opponent,
@@ -121,11 +148,14 @@ def summarize(match: Match) -> Summary:
         rounds=int(match.rounds.sum()),
         par=match.par,
         win_share=win_share,
-        points_per_round=found[1],
-        statistics=dict(zip(names, found[2:half], strict=True)),
-        opponent_win_share=rest(win_share, int(match.rules.num_players) - 1),
-        opponent_points_per_round=found[half],
-        opponent_statistics=dict(zip(names, found[half + 1 :], strict=True)),
+        place=found["place"],
+        points_per_round=found.get("points"),
+        statistics=statistics("own"),
+        opponent_win_share=rest(win_share, others),
+        opponent_place=found["opponent_place"],
+        opponent_points_per_round=found.get("opponent_points"),
+        opponent_statistics=statistics("their"),
+        shares=game.shares,
     )
 
 
@@ -145,13 +175,25 @@ def match_table(summaries: Sequence[Summary]) -> Table:
     row("win share", lambda s: s.win_share.text(True, between))
     row("par", lambda s: f"{100 * s.par:.1f} %")
     row("opponent's win share", lambda s: s.opponent_win_share.text(True, between), section=True)
-    row("points per round", lambda s: s.points_per_round.text(between=between))
-    row("opponent's points", lambda s: s.opponent_points_per_round.text(between=between), section=True)
+    row("place", lambda s: s.place.text(between=between))
+    row("opponent's place", lambda s: s.opponent_place.text(between=between), section=True)
+    if first.points_per_round is not None:
+        row("points per round", lambda s: _text(s.points_per_round, between))
+        row("opponent's points", lambda s: _text(s.opponent_points_per_round, between), section=True)
+    span = "game" if all(summary.rounds == summary.games for summary in summaries) else "round"
     for name in first.statistics:
-        if name != "points":  # said above
-            row(f"{name} per round", lambda s, name=name: s.statistics[name].text(between=between))  # type: ignore[misc]
+        if name not in ("points", "place"):  # said above
+            share = name in first.shares
+            row(
+                f"{name.replace('_', ' ')} per {span}",
+                lambda s, name=name, share=share: s.statistics[name].text(share, between),  # type: ignore[misc]
+            )
     table.caption = f"Brackets: {100 * CONFIDENCE:.0f} % bootstrap intervals over deals."
     return table
+
+
+def _text(mean: Estimate | None, between: str) -> str:
+    return "" if mean is None else mean.text(between=between)
 
 
 def match_document(
@@ -177,8 +219,8 @@ def match_document(
         "deals": first.deals,
         "games": summaries[0].games,
         "confidence": CONFIDENCE,
-        "interval": f"percentile bootstrap over deals, {RESAMPLES} resamples; exact for win shares of all 0 or all 1",
-        "tables": [asdict(summary) for summary in summaries],
+        "interval": f"percentile bootstrap over deals, {RESAMPLES} resamples; exact for shares of all 0 or all 1",
+        "tables": [summary.document() for summary in summaries],
         "versions": versions(),
     }
 

@@ -29,6 +29,7 @@ from training.checkpoint import (
     save_checkpoint,
 )
 from training.config import Config
+from training.credit import credit
 from training.network import PolicyNetwork
 from training.opponents import seat_tables
 from training.ppo import chosen_log_probability_and_entropy, clipped_policy_loss, value_loss
@@ -36,6 +37,8 @@ from training.progress import Curves, Display
 from training.rollout import Rollout, outcomes
 
 T = TypeVar("T")
+CREDIT_EVERY = 10
+"""Updates from one measurement of credit to the next."""
 
 
 @contextmanager
@@ -164,6 +167,9 @@ class Trainer:
         curves["charts/learning_rate"] = rate
         curves["charts/SPS"] = choices / seconds
         curves["charts/learning_share"] = 1 - (played - started) / seconds
+        if self.updates % CREDIT_EVERY == 1:
+            for name, measured in credit(self.rollouts, ppo.reward_scale).items():
+                curves[f"credit/{name}"] = measured
         for kind, outcome in outcomes(self.rollouts).items():
             curves[f"charts/round_reward/{kind}"] = outcome.reward
             for name, mean in outcome.statistics.items():

@@ -30,6 +30,7 @@ from envs.kachuful.engine import (
 )
 from envs.kachuful.knowledge import hand_hidden
 from envs.layout import Block, Layout, one_hot, put32, put64, put_last, thermometer
+from envs.trick_features import threshold_bits, trick_cards
 from envs.tricks import seat_after, steps_to
 
 WIDEST_HAND = PACK // 3
@@ -40,14 +41,9 @@ MARGINS = (-100, -60, -30, -15, -5, 0, 1, 6, 16, 31, 61, 101)
 ROUNDS_LEFT = (1, 2, 3, 5, 8, 12, 20, 40)
 """A rounds-left feature is set when at least this many rounds follow the current one."""
 MARGIN_CLIP = MARGINS[-1]
-MARGIN_BITS = np.array(
-    [sum((margin >= least) << i for i, least in enumerate(MARGINS)) for margin in range(-MARGIN_CLIP, MARGIN_CLIP + 1)],
-    np.int64,
-)
+MARGIN_BITS = threshold_bits(MARGINS, -MARGIN_CLIP, MARGIN_CLIP)
 """Features of a clipped margin, entry 0 for ``-MARGIN_CLIP``."""
-ROUNDS_LEFT_BITS = np.array(
-    [sum((left >= least) << i for i, least in enumerate(ROUNDS_LEFT)) for left in range(ROUNDS_LEFT[-1] + 1)], np.int64
-)
+ROUNDS_LEFT_BITS = threshold_bits(ROUNDS_LEFT, 0, ROUNDS_LEFT[-1])
 """Features of the rounds left, clipped."""
 SURPLUS = 8
 """The sum of the bids minus the hand size is shown from -SURPLUS to +SURPLUS, clipped."""
@@ -108,15 +104,6 @@ def state_layout(num_players: int, wide: bool = False) -> Layout:
     cards = tuple(card_name(card) for card in range(PACK))
     hands = [Block(f"holds+{i}", cards, "Cards this seat holds, whoever may see them.") for i in range(seats)]
     return Layout((*layout(num_players, wide).blocks, *hands))
-
-
-@inlined
-def _trick_cards(state: Any, rules: Any) -> int:
-    cards = 0
-    count = int(state["count"])
-    for i in range(count - int(state["trick_size"]), count):
-        cards |= 1 << int(state["log"][i])
-    return cards
 
 
 @inlined
@@ -194,7 +181,7 @@ def features(state: Any, rules: Any, seat: int, wide: bool, out: Any, at: int) -
     best = int(state["best"])
     # Neighbouring blocks share a word: fewer, wider stores.
     at = put64(out, at, 0 if hidden else int(state["hands"][seat]), PACK)
-    at = put64(out, at, _trick_cards(state, rules), PACK)
+    at = put64(out, at, trick_cards(state), PACK)
     at = put64(out, at, one_hot(best, PACK), PACK)
     for i in range(n):
         other = seat_after(seat, i, n)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from envs.cards import PACK, card_name, cards_of, suit_of
+from envs.cards import PACK, card_name, cards_of, suit_cards, suit_of
 from envs.fields import Field, Fields, Given, SeatBits, common_fields, mismatch
 from envs.game import OVER
 from envs.kachuful import engine
@@ -135,12 +135,12 @@ def build(states: Any, rules: Any, given: Given) -> None:
     trump = engine.cycle_trump(record, round_) if turned is None or turned < 0 else suit_of(turned)
     if turned is None or turned < 0:
         trump = given.get("trump", trump)
-    voids = [0] * seats
+    barred = [0] * seats
     if any(needs) and (play.known or play.trick):
         _begin(state, record, hands, size, trump, -1)
         _replay_round(state, record, given, play, bids)
-        voids = [int(state["voids"][seat]) for seat in range(seats)]
-    dealt, stock = deal_missing(state, used, needs, voids)
+        barred = [sum(suit_cards(suit) for suit in cards_of(state["voids"][seat])) for seat in range(seats)]
+    dealt, stock, _ = deal_missing(state, used, needs, [barred])
     if turned is None:
         turned = stock
         trump = suit_of(turned)

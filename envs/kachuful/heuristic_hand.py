@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from envs.cards import FULL_PACK, NO_TRUMP, PACK, suit_cards
 from envs.game import SEATS
 from envs.jit import highest_bit, jit, popcount
@@ -38,6 +36,7 @@ from envs.kachuful.heuristic_weights import (
     TRUMP,
     WEIGHTS,
 )
+from envs.odds import share, sigmoid
 from envs.tricks import steps_to
 
 LARGEST_HAND = PACK // 3
@@ -56,23 +55,6 @@ LOST_STAKE = _TRUMPS + 1
 """What `heuristic_odds.holds` leaves: expected stake of those who beat a card."""
 ROOM = LOST_STAKE + 1
 """Floats of working memory."""
-
-_SPAN, _STEPS = 8, 16
-_SIGMOID = 1.0 / (1.0 + np.exp(-np.arange(-_SPAN * _STEPS, _SPAN * _STEPS + 2) / _STEPS))
-
-
-@jit
-def sigmoid(logit: float) -> float:
-    """Logistic function by a table with linear interpolation, clipped to +-8."""
-    at = (min(max(logit, -_SPAN), _SPAN) + _SPAN) * _STEPS
-    i = int(at)
-    return float(_SIGMOID[i] + (at - i) * (_SIGMOID[i + 1] - _SIGMOID[i]))
-
-
-@jit
-def share(count: float) -> float:
-    """Counts on a scale of 0..1: each further one matters less."""
-    return count / (1.0 + count)
 
 
 @jit

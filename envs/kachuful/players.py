@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from envs.cards import SUIT_SIZE, count_in_suit, rank_of, suit_of
+from envs.cards import SUIT_SIZE, count_in_suit
 from envs.jit import jit, lowest_bit
 from envs.kachuful.engine import (
     BID,
@@ -22,7 +22,7 @@ from envs.kachuful.engine import (
 )
 from envs.kachuful.heuristic import heuristic
 from envs.kachuful.knowledge import hand_hidden
-from envs.tricks import beats
+from envs.tricks import beats, card_order
 
 _ACE, _KING = SUIT_SIZE - 1, SUIT_SIZE - 2
 
@@ -49,13 +49,6 @@ def nearest_bid(bids: int, wanted: int) -> int:
         if (bids >> bid) & 1:
             return bid
     return lowest_bit(bids & ~((1 << wanted) - 1))
-
-
-@jit
-def card_order(card: int, trump: int) -> int:
-    """Order of cards from low to high: plain before trump, then by rank, then S D C H."""
-    suit = suit_of(card)
-    return (int(suit == trump) << 6) | (rank_of(card) << 2) | suit
 
 
 @jit

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
+DOES = {"misdeal": "vote on a misdeal"}
+"""What the seat to act does in a phase, where that is not the phase's name."""
 TRUMP_NAMES = {"S": "spades", "D": "diamonds", "C": "clubs", "H": "hearts", "N": "none"}
 
 
-def _hand(cards: list[str]) -> str:
+def show_hand(cards: list[str]) -> str:
     """Cards of a hand, suits set apart."""
     return "   ".join(" ".join(suit) for _, suit in groupby(cards, key=lambda card: card[1]))
 
@@ -30,7 +32,8 @@ def _heading(snapshot: Mapping[str, Any]) -> str:
         turned = f" ({snapshot['turned']} turned up)" if snapshot.get("turned") else ""
         parts.append(f"trump {TRUMP_NAMES.get(snapshot['trump'], 'not yet known')}{turned}")
     parts.append(f"seat {snapshot['dealer']} dealt")
-    parts.append("over" if snapshot["turn"] is None else f"seat {snapshot['turn']} to {snapshot['phase']}")
+    phase = snapshot["phase"]
+    parts.append("over" if snapshot["turn"] is None else f"seat {snapshot['turn']} to {DOES.get(phase, phase)}")
     return ", ".join(parts)
 
 
@@ -59,7 +62,7 @@ def render(snapshot: Mapping[str, Any], points: float | None = 1.0) -> str:
     for cells in zip(*([title, *column] for title, column in columns), strict=True):
         widths = [max(map(len, (title, *column))) for title, column in columns]
         rows.append("  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True)))
-    hands = ["hand", *map(_hand, snapshot["hands"])]
+    hands = ["hand", *map(show_hand, snapshot["hands"])]
     lines = [_heading(snapshot), *(f"{row}  {hand}".rstrip() for row, hand in zip(rows, hands, strict=True))]
     lines.append(f"trick: {_laid(snapshot['trick'])}")
     if snapshot.get("played") and snapshot["played"][-1] is not None:

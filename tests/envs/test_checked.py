@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWrapper, TerminateIllegalWrapper
+from games import env as make_env
+from games import wrapped as make_wrapped
 from playing import legal_actions, positions, step_randomly, trace
 
 from envs import kachuful_v0
@@ -18,13 +19,22 @@ SMALL: dict[str, Any] = {"max_hand": 3}
 BEFORE_RESET = ("agents", "agent_selection", "num_agents", "rewards", "terminations", "truncations", "infos")
 
 
+TABLES: list[tuple[str, dict[str, Any]]] = [
+    ("kachuful", SMALL),
+    ("kachuful", {"num_players": 3, "blind": "optional", **SMALL}),
+    ("kachuful", {"num_players": 5, "reward": "win", **SMALL}),
+    ("kaschlan", {"max_bouts": 30}),
+    ("kaschlan", {"num_players": 2, "payoff": "places"}),
+    ("kaschlan", {"num_players": 5, "max_bouts": 3}),
+]
+
+
 def wrapped(**rules: Any) -> Any:
-    raw = kachuful_v0.raw_env(**rules)
-    return OrderEnforcingWrapper(AssertOutOfBoundsWrapper(TerminateIllegalWrapper(raw, raw.illegal_reward)))
+    return make_wrapped("kachuful", **rules)
 
 
 def shown(env: Any, masks: bool = True) -> tuple[Any, ...]:
-    """What a user sees; after an illegal end masks differ, and the state, which is then seen from seat 0."""
+    """What a user sees; after an illegal end masks, features about whose turn it is and the state's seat differ."""
     observations = [env.observe(agent) for agent in env.possible_agents]
     last = env.last() if env.agents else ()
     return (
@@ -38,15 +48,15 @@ def shown(env: Any, masks: bool = True) -> tuple[Any, ...]:
         env._cumulative_rewards,
         last[1:],
         env.state().tobytes() if masks else None,
-        [seen["observation"].tobytes() for seen in observations],
+        [seen["observation"].tobytes() for seen in observations] if masks else None,
         [seen["action_mask"].tobytes() for seen in observations] if masks else None,
         [type(env.rewards[agent]) for agent in env.agents] if masks else None,
     )
 
 
-@pytest.mark.parametrize("rules", [{}, {"num_players": 3, "blind": "optional"}, {"num_players": 5, "reward": "win"}])
-def test_whole_games(rules: dict[str, Any]) -> None:
-    ours, theirs = kachuful_v0.env(**SMALL, **rules), wrapped(**SMALL, **rules)
+@pytest.mark.parametrize(("name", "rules"), TABLES)
+def test_whole_games(name: str, rules: dict[str, Any]) -> None:
+    ours, theirs = make_env(name, **rules), make_wrapped(name, **rules)
     for seed in (1, None):
         for env in (ours, theirs):
             env.reset(seed=seed)
@@ -56,20 +66,23 @@ def test_whole_games(rules: dict[str, Any]) -> None:
         for agent, other in zip(ours.agent_iter(), theirs.agent_iter(), strict=True):
             assert agent == other
             assert shown(ours) == shown(theirs)
-            done = ours.terminations[agent]
+            done = ours.terminations[agent] or ours.truncations[agent]
             action = None if done else rng.choice(legal_actions(ours))
             ours.step(action)
             theirs.step(action)
         assert shown(ours) == shown(theirs)
         assert ours.agents == []
-        assert str(ours) == str(theirs) == "kachuful_v0"
+        assert str(ours) == str(theirs) == f"{name}_v0"
 
 
 @pytest.mark.parametrize("moves", [0, 3, 9, 20])
 @pytest.mark.parametrize("illegal_reward", [None, -2.5])
-def test_illegal_actions_end_the_game(moves: int, illegal_reward: float | None) -> None:
-    rules = {**SMALL, "illegal_reward": illegal_reward}
-    ours, theirs = kachuful_v0.env(**rules), wrapped(**rules)
+@pytest.mark.parametrize(("name", "small", "worst"), [("kachuful", SMALL, -13.0), ("kaschlan", {}, -1.0)])
+def test_illegal_actions_end_the_game(
+    moves: int, illegal_reward: float | None, name: str, small: dict[str, Any], worst: float
+) -> None:
+    rules = {**small, "illegal_reward": illegal_reward}
+    ours, theirs = make_env(name, **rules), make_wrapped(name, **rules)
     rng = Random(1)
     for env in (ours, theirs):
         env.reset(seed=2)
@@ -78,15 +91,19 @@ def test_illegal_actions_end_the_game(moves: int, illegal_reward: float | None) 
         ours.step(action)
         theirs.step(action)
     offender = ours.agent_selection
-    illegal = next(a for a in range(89) if a not in legal_actions(ours))
+    illegal = next(a for a in range(ours.unwrapped.game.num_actions) if a not in legal_actions(ours))
     for env in (ours, theirs):
         env.step(illegal)
     assert ours.rewards == {agent: ours.illegal_reward if agent == offender else 0 for agent in ours.agents}
-    assert ours.illegal_reward == (-13.0 if illegal_reward is None else illegal_reward)
+    assert ours.illegal_reward == (worst if illegal_reward is None else illegal_reward)
     while ours.agents:
         assert shown(ours, masks=False) == shown(theirs, masks=False)
         for agent in ours.possible_agents:
-            assert not ours.observe(agent)["action_mask"].any()
+            seen = ours.observe(agent)
+            assert not seen["action_mask"].any()
+            there = theirs.observe(agent)["observation"] - seen["observation"]
+            assert there.min() >= 0
+            assert name != "kachuful" or not there.any()  # it says nothing that an end changes
         snapshot = ours.unwrapped.snapshot()
         assert snapshot["finished"]
         assert snapshot["turn"] is None
@@ -101,12 +118,13 @@ def test_illegal_actions_end_the_game(moves: int, illegal_reward: float | None) 
     assert shown(ours) == shown(theirs)
 
 
-def test_aborted_games_can_be_set_up_again() -> None:
-    env, other = kachuful_v0.env(**SMALL), kachuful_v0.env(**SMALL)
+@pytest.mark.parametrize(("name", "rules"), TABLES)
+def test_aborted_games_can_be_set_up_again(name: str, rules: dict[str, Any]) -> None:
+    env, other = make_env(name, **rules), make_env(name, **rules)
     for moves in range(12):
         env.reset(seed=2)
         trace(env, Random(0), moves)
-        env.step(88)
+        env.step(env.unwrapped.game.num_actions)
         snapshot = env.unwrapped.snapshot()
         other.reset(options={"position": snapshot})
         assert other.unwrapped.snapshot() == snapshot

@@ -15,9 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from playing import positions
-from scipy.stats import chisquare
-from variants import (
+from kachuful_variants import (
     CARDS,
     MOMENTS,
     Moment,
@@ -33,6 +31,8 @@ from variants import (
     snapshot_of,
     stock_of,
 )
+from playing import positions
+from scipy.stats import chisquare
 
 from envs import kachuful_v0
 from envs.cards import card_number, mask_of, names_of

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import toy
-from playing import VARIANTS
+from games import NAMES, ORACLES
 
 from envs.aec import TableEnv
 from envs.vector import VectorEnv
@@ -19,7 +19,12 @@ TABLES: list[tuple[str, dict[str, Any]]] = [
     ("toy", {"num_players": 3, "reward": "margin"}),
     ("kachuful", {}),
     ("kachuful", {"num_players": 3, "preset": "sun", "max_hand": "full", "min_hand": 14}),
-    *(("kachuful", {"num_players": n, **rules}) for n in (3, 4, 5, 8) for rules in VARIANTS.values()),
+    *(
+        (name, {"num_players": n, **rules})
+        for name in NAMES
+        for n in ORACLES[name].SEATS
+        for rules in ORACLES[name].VARIANTS.values()
+    ),
 ]
 
 
@@ -50,10 +55,11 @@ def test_vector_equals_aec(game: str, rules: dict[str, Any]) -> None:
             round_ = env.snapshot()["round"]
             env.step(actions[i])
             snapshot = env.snapshot()
+            over = [any(flags.values()) for flags in (env.terminations, env.truncations)]
             for batch in batches:
                 assert batch.rewards[i].tolist() == list(env.rewards.values())
-                assert batch.game_over[i] == snapshot["finished"] == any(env.terminations.values())
-                assert batch.truncated[i] == any(env.truncations.values())
+                assert batch.game_over[i] == snapshot["finished"] == any(over)
+                assert batch.truncated[i] == over[1] == (any(over) and not over[0])
                 assert batch.round_over[i] == (batch.game_over[i] or snapshot["round"] != round_)
                 assert batch.rounds[i] == batch.round_over[i]
             if snapshot["finished"]:

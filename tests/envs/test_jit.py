@@ -7,12 +7,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from envs import SEAT_IDS
 from envs import jit as compiler
 from envs.cards import (
     FULL_PACK,
@@ -146,11 +148,13 @@ PLAY = """
 import hashlib
 import numpy as np
 from envs import loops
-from envs.kachuful import GAME
+from envs.game import find_game
 from envs.sampling import new_plan
+GAME = find_game("@game")
 digest = hashlib.sha256()
-for n, options in ((4, {}), (3, {"trump": "turn_up", "scoring": "judgement"}), (5, {"reward": "win"})):
-    rules = GAME.make_rules(num_players=n, max_hand=3, **options)
+for options in @options:
+    rules = GAME.make_rules(**options)
+    n = rules.num_players
     states = np.zeros(2, GAME.state)
     loops.start_games(states, rules.record(), 2**62 + 5)
     size = GAME.state_layout(n, False).size
@@ -160,21 +164,45 @@ for n, options in ((4, {}), (3, {"trump": "turn_up", "scoring": "judgement"}), (
         out = np.zeros(size, np.uint8)
         loops.full_features(states[0], rules.record()[0], int(states["turn"][0]), False, out, 0)
         loops.rewards(states[0], rules.record()[0], 3, rewards)
+        counts = np.zeros(len(GAME.statistics), np.float32)
+        loops.statistics(states[0], rules.record()[0], 0, counts)
+        places = np.zeros((2, n), np.int64)
+        loops.find_places(states, rules.record(), places)
         drawn = np.zeros(2, GAME.state)
         assert loops.sample_deals(states, rules.record(), 1, move, new_plan(), drawn)
         scratch = np.zeros(1, GAME.state)
         action = loops.player_action(states[1], rules.record()[0], 1, scratch)
-        for part in (states, out, rewards, drawn, scratch):
+        for part in (states, out, rewards, counts, places, drawn, scratch):
             digest.update(part.tobytes())
         digest.update(bytes([int(action)]))
 print(digest.hexdigest())
 """
 
 
-def test_plain_mode_agrees_with_compiled_mode() -> None:
+PLAYED: dict[str, list[dict[str, Any]]] = {
+    "kachuful": [
+        {"num_players": 4, "max_hand": 3},
+        {"num_players": 3, "max_hand": 3, "trump": "turn_up", "scoring": "judgement"},
+        {"num_players": 5, "max_hand": 3, "reward": "win"},
+    ],
+    "kaschlan": [
+        {},
+        {"num_players": 2, "must_beat": True, "trump_card": "top", "payoff": "places"},
+        {"num_players": 5, "max_bouts": 3, "kutscher_opens_rank": True, "pickup": "all"},
+    ],
+}
+
+
+@pytest.mark.parametrize("game", PLAYED)
+def test_plain_mode_agrees_with_compiled_mode(game: str) -> None:
     """Byte for byte, over whole games, without a warning."""
-    plain = _run(PLAY, NUMBA_DISABLE_JIT="1")
-    assert _run(PLAY, NUMBA_DISABLE_JIT="0") == plain
+    code = PLAY.replace("@game", game).replace("@options", repr(PLAYED[game]))
+    plain = _run(code, NUMBA_DISABLE_JIT="1")
+    assert _run(code, NUMBA_DISABLE_JIT="0") == plain
+
+
+def test_every_game_is_played_in_plain_mode() -> None:
+    assert set(PLAYED) == set(SEAT_IDS.values())
 
 
 def test_cache_folder_follows_the_sources(tmp_path: Path) -> None:

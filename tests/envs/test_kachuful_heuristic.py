@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from variants import game_after, options, rules_of
+from kachuful_variants import game_after, options, rules_of
 
 from envs import loops
 from envs.cards import TRUMPS, card_name, card_number, mask_of

@@ -13,24 +13,23 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from playing import legal_actions, positions
-from variants import (
+from kachuful_variants import (
     MOMENTS,
     Moment,
     Snapshot,
     game_after,
-    hidden_seats,
     rules_of,
     sample,
+    scramble,
     seen,
     sees,
     snapshot_of,
-    stock_of,
 )
+from playing import legal_actions, positions
 
 from envs import kachuful_v0, loops
 from envs.aec import TableEnv
-from envs.cards import card_number, cards_of, mask_of
+from envs.cards import cards_of
 from envs.game import ACTION_WORD
 from envs.kachuful import engine, features, knowledge
 from envs.vector import VectorEnv
@@ -46,21 +45,6 @@ def known(state: Any, rules: Any, seat: int) -> tuple[bytes, ...]:
 def course(state: Any) -> tuple[int, ...]:
     """Where the game stands, for everyone to see."""
     return tuple(int(state[name]) for name in ("turn", "phase", "finished", "round", "dealer"))
-
-
-def scramble(state: Any, snapshot: Snapshot, seat: int, rng: Random) -> None:
-    """Deal anew, in place, all cards that a seat does not see; mark revokes and choose the seed at random."""
-    seats = hidden_seats(snapshot, seat)
-    pool = [card_number(card) for card in sorted(stock_of(snapshot))]
-    pool += [card_number(card) for other in seats for card in snapshot["hands"][other]]
-    rng.shuffle(pool)
-    for other in seats:
-        count = len(snapshot["hands"][other])
-        state["hands"][other] = mask_of(pool[:count])
-        pool = pool[count:]
-    state["revoked"] = rng.getrandbits(len(snapshot["hands"]))
-    state["seed"] = rng.getrandbits(60)
-    state["game"] = rng.getrandbits(20)
 
 
 def twins(states: np.ndarray, record: np.ndarray, snapshot: Snapshot, seat: int, key: int) -> list[np.ndarray]:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from variants import MOMENTS, Moment, Snapshot, game_after, rules_of, seen, sees, snapshot_of, stock_of
+from kachuful_variants import MOMENTS, Moment, Snapshot, game_after, rules_of, seen, sees, snapshot_of, stock_of
 
 from envs.cards import card_number
 from envs.game import SEATS

@@ -20,6 +20,7 @@ import toy
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
+from envs import SEAT_IDS
 from envs.aec import TableEnv
 from envs.agents import Decisions, agent_names, find_agent
 from envs.loops import player_action
@@ -35,6 +36,9 @@ TABLES: list[tuple[str, dict[str, Any]]] = [
     ("kachuful", {"num_players": 3, "max_hand": 3, "blind": "optional", "reward": "win"}),
     ("kachuful", {"num_players": 5, "max_hand": 3, "single_card": "face_down", "trump": "turn_up", "reward": "score"}),
     ("kachuful", {"num_players": 8, "max_hand": 2, "revoke": "penalty", "blind": "forced", "pad_seats": True}),
+    ("kaschlan", {}),
+    ("kaschlan", {"num_players": 2, "payoff": "places", "must_beat": True}),
+    ("kaschlan", {"num_players": 5, "max_bouts": 4, "pad_seats": True}),
 ]
 SMALL: dict[str, Any] = {"max_hand": 3}
 
@@ -93,7 +97,7 @@ def play_others(raw: TableEnv, agent: str, codes: dict[int, int]) -> float:
     """Let built-in players, by seat, make the moves of a table until `agent` is to act; returns its rewards."""
     scratch, record = np.zeros(1, raw.game.state), raw.rules.record()[0]
     paid = 0.0
-    while raw.agent_selection != agent and not raw.terminations[agent]:
+    while raw.agent_selection != agent and not (raw.terminations[agent] or raw.truncations[agent]):
         turn = int(raw.agent_selection.removeprefix("player_"))
         raw.step(int(player_action(raw._states[0], record, codes[turn], scratch)))
         paid += raw.rewards[agent]
@@ -118,21 +122,25 @@ def test_an_episode_is_a_game_of_the_table(game: str, rules: dict[str, Any], sea
         agent = f"player_{env.seat}"
         codes = {(env.seat + 1 + k) % n: names.index(name) for k, name in enumerate(opponents)}
         paid = play_others(raw, agent, codes)
-        terminated = False
+        over = False
         while True:
             assert env._states.tobytes() == raw._states.tobytes()
             seen = raw.observe(agent)
             assert shown(observation) == shown(seen)
             assert env.observation_space.contains(observation)
             assert env.action_masks().tolist() == seen["action_mask"].astype(bool).tolist()
-            if terminated:
+            if over:
                 break
-            action = rng.choice(np.flatnonzero(seen["action_mask"]).tolist())
+            action = rng.choice(np.flatnonzero(seen["action_mask"]).tolist()) if seen["action_mask"].any() else 0
+            dead = env._turn < 0
             observation, reward, terminated, truncated, info = env.step(action)
-            raw.step(action)
-            paid += raw.rewards[agent] + play_others(raw, agent, codes)
+            if not dead:
+                raw.step(action)
+                paid += raw.rewards[agent] + play_others(raw, agent, codes)
             assert reward == paid
-            assert (type(reward), type(terminated), truncated, info) == (float, bool, False, {})
+            assert (type(reward), type(terminated), type(truncated), info) == (float, bool, bool, {})
+            assert (terminated, truncated) == (raw.terminations[agent], raw.truncations[agent])
+            over = terminated or truncated
             paid = 0.0
         assert env.snapshot() == raw.snapshot()
         assert env.snapshot()["finished"]
@@ -465,6 +473,13 @@ def test_gymnasium_contract(options: dict[str, Any], capsys: pytest.CaptureFixtu
         check_env(env.unwrapped)
     assert isinstance(env.unwrapped, SingleSeatEnv)
     assert "trump" in capsys.readouterr().out  # it draws in both modes
+
+
+@pytest.mark.parametrize("made", SEAT_IDS)
+def test_gymnasium_contract_of_every_game(made: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(gymnasium.make(f"envs:{made}").unwrapped)
 
 
 def test_gymnasium_contract_of_the_toy_game() -> None:

@@ -12,6 +12,7 @@ import torch
 import toy
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from envs.loops import find_places
 from envs.vector import VectorEnv
 from training.checkpoint import CheckpointError, Policy, list_checkpoints, load_policy
 from training.config import Config, NetworkConfig, PPOConfig, RolloutConfig, RunConfig
@@ -36,7 +37,7 @@ def weights(trainer: Trainer) -> torch.Tensor:
 
 
 def win_share(policy: Policy, opponent: str, games: int) -> float:
-    """Share of games won by one seat of the policy, ties shared."""
+    """Share of games won by one seat of the policy, shared by winners."""
     env = VectorEnv(policy.game, games, 1, skip_forced=True, restart=False, **policy.rules)
     seats = env.num_players
     players = np.full((games, seats), env.player_code(opponent), np.int8)
@@ -48,8 +49,9 @@ def win_share(policy: Policy, opponent: str, games: int) -> float:
         actions = np.zeros(games, np.int64)
         actions[playing] = policy.act(batch.observation[playing], batch.action_mask[playing])
         batch = env.step(actions)
-    scores = env.get_state()["scores"][:, :seats]
-    top = scores == scores.max(axis=1, keepdims=True)
+    places = np.zeros((games, seats), np.int64)
+    find_places(env.get_state(), env.rules.record(), places)
+    top = places == 1
     return float((top / top.sum(axis=1, keepdims=True))[np.arange(games), own].mean())
 
 
@@ -155,26 +157,36 @@ def test_the_time_limit_ends_a_run() -> None:
     assert trainer.updates == 1
 
 
-@pytest.mark.parametrize(("game", "opponent"), [("kachuful", "random"), ("toy", "random")])
-def test_training_beats_random(tmp_path: Path, game: str, opponent: str) -> None:
-    """A few seconds are enough to win clearly more than a share of one seat; the toy game has no bids at all."""
+@pytest.mark.parametrize(
+    ("game", "rules", "scale"),
+    [
+        ("kachuful", {"max_hand": 2, "num_players": 3}, 0.1),
+        ("toy", {}, 1.0),  # no bids at all
+        ("toy", {"rounds": 1, "reward": "margin"}, 1.0),  # a single reward, at the end of the game
+        ("kaschlan", {"num_players": 2}, 1.0),  # the same, and nothing is scored
+    ],
+)
+def test_training_beats_random(tmp_path: Path, game: str, rules: dict[str, Any], scale: float) -> None:
+    """A few seconds are enough to win clearly more than a share of one seat."""
     updates = 60
     config = Config(
         game=game,
-        rules={} if game == "toy" else {"max_hand": 2, "num_players": 3},
+        rules=rules,
         network=NetworkConfig([64], "float32"),
         rollout=RolloutConfig(tables=128, steps=32, opponents={"self": 1, "random": 1}, scatter=30),
-        ppo=PPOConfig(learning_rate=3e-3, minibatches=4, entropy=0.01, reward_scale=1 if game == "toy" else 0.1),
+        ppo=PPOConfig(learning_rate=3e-3, minibatches=4, entropy=0.01, reward_scale=scale),
         run=RunConfig(decisions=updates * 128 * 32, threads=1),
     )
     trainer = Trainer(config)
     first = trainer.update()
+    assert all(np.isfinite(value) for value in first.values())
     trainer.train(tmp_path / "run", quiet=True)
     policy = load_policy(tmp_path / "run")
-    games = 3000
     par = 1 / policy.rules["num_players"]
-    assert win_share(policy, opponent, games) > par + 0.05
-    assert trainer.update()["losses/value_loss"] < first["losses/value_loss"]
+    assert win_share(policy, "random", 3000) > par + 0.05
+    last = trainer.update()
+    assert last["losses/value_loss"] < first["losses/value_loss"]
+    assert {f"rounds/random/{name}" for name in trainer.game.statistics} <= set(last)
 
 
 def test_measure() -> None:
