@@ -157,7 +157,7 @@ def _decide(
     base = work[2]
     stack = work[3:]
     if weights.shape[0] > 0:
-        weigh_deals(state, rules, seat, plan, key, moves, temperature, seen, weights)
+        weigh_deals(state, rules, seat, plan, key, moves, temperature, work[:3], weights)
     count = list_actions(state, rules, actions)
     own = 0
     for k in range(count):

@@ -163,7 +163,7 @@ def _search(
     if not prepare_deals(state, rules, seat, plan):
         return 0
     if weights.shape[0] > 0:
-        weigh_deals(state, rules, seat, plan, key, moves, temperature, work[:2], weights)
+        weigh_deals(state, rules, seat, plan, key, moves, temperature, work[:3], weights)
     _add_node(tree, 0, -1, -1, -1)
     base = work[2]
     count = 1
