@@ -195,8 +195,8 @@ def plausibility(state: Any, rules: Any, seat: int, moves: bool, spare: Any) -> 
     """How well a full state explains what the others did before `seat` decides: a log weight, 0 at best.
 
     What they did is compared with what the strongest rule-based player would have done with these cards: bids, and
-    with `moves` all else that the record remembers; each step of difference, or other move, costs 1. ``spare[0]`` is
-    another record, to be overwritten.
+    with `moves` all else that the record remembers; each step of difference, or other move, costs 1. ``spare[:2]`` are
+    other records, to be overwritten.
     """
 
 

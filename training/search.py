@@ -17,9 +17,14 @@ from envs.options import check_choice, check_int, fail
 from envs.search.flat import decide_flat, flat_memory
 from envs.search.tree import decide_tree, tree_memory
 
+CANDIDATES = 4
+"""Deals to be weighed for each that a search asks for."""
+LEAST_CANDIDATES, MOST_CANDIDATES = 64, 512
 WEIGHTS = ("none", "bids", "moves")
 MOST = 10**6
 """Most deals, iterations or nodes of one decision."""
+BLOCK = 32
+"""Decisions that are made by one call of compiled code."""
 
 
 def check_number(option: str, value: object, low: float, high: float) -> None:
@@ -72,8 +77,10 @@ class Search:
         bounds = np.linspace(0, count, min(self.threads, max(count, 1)) + 1).astype(int)
 
         def part(i: int) -> None:
-            rows = slice(bounds[i], bounds[i + 1])
-            self._search(decisions, rows, chosen[rows], worth[rows])
+            # In blocks: an interrupt waits for the compiled code to return.
+            for first in range(bounds[i], bounds[i + 1], BLOCK):
+                rows = slice(first, min(first + BLOCK, bounds[i + 1]))
+                self._search(decisions, rows, chosen[rows], worth[rows])
 
         # The compiled code holds no lock of the interpreter, so that threads do work side by side.
         if len(bounds) == 2:
@@ -82,6 +89,10 @@ class Search:
             with ThreadPoolExecutor(len(bounds) - 1) as pool:
                 list(pool.map(part, range(len(bounds) - 1)))
         return chosen, worth
+
+    def _candidates(self, deals: int) -> int:
+        """Deals to be weighed, of which the search draws."""
+        return 0 if self.weight == "none" else min(max(deals * CANDIDATES, LEAST_CANDIDATES), MOST_CANDIDATES)
 
     @abstractmethod
     def _search(self, decisions: Decisions, rows: slice, chosen: np.ndarray, worth: np.ndarray) -> None:
@@ -93,13 +104,16 @@ class MonteCarlo(Search):
     """Flat Monte Carlo: each legal action in the same sampled deals, played out by the game's strongest rule player."""
 
     deals: int = 64
-    """Sampled deals a decision."""
+    """Sampled deals for each action of a decision, on average."""
+    halving: int = 1
+    """1: the better actions get more deals, the worse ones are dropped in phases; 0: all meet all deals."""
     caution: float = 1.0
     """Standard errors by which the mean of another action must lead the rule player's own choice."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_int("deals", self.deals, 1, MOST)
+        check_int("halving", self.halving, 0, 1)
         check_number("caution", self.caution, 0, 100)
 
     def _ending(self) -> tuple[int, int]:
@@ -109,8 +123,8 @@ class MonteCarlo(Search):
         game, (exact, nodes) = decisions.game, self._ending()
         decide_flat(
             decisions.states[rows], decisions.options, decisions.keys[rows], len(game.rule_players) - 1, self.deals,
-            exact, nodes, self.weight == "moves", float(self.temperature), float(self.caution),
-            flat_memory(game.state, game.num_actions, self.deals, self.weight != "none"), chosen, worth,
+            self.halving == 1, exact, nodes, self.weight == "moves", float(self.temperature), float(self.caution),
+            flat_memory(game.state, game.num_actions, self._candidates(self.deals)), chosen, worth,
         )  # fmt: skip
 
 
@@ -151,7 +165,8 @@ class InformationSet(Search):
         decide_tree(
             decisions.states[rows], decisions.options, decisions.keys[rows], len(game.rule_players) - 1,
             self.iterations, float(self.c), self.weight == "moves", float(self.temperature),
-            tree_memory(game.state, game.num_actions, self.iterations, self.weight != "none"), chosen, worth,
+            tree_memory(game.state, game.num_actions, self.iterations, self._candidates(self.iterations)),
+            chosen, worth,
         )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from envs.call_break import engine, features, knowledge, players, scoring
+from envs.call_break import engine, evidence, features, knowledge, players, scoring
 from envs.call_break.fields import FIELDS
 from envs.call_break.rules import HAND, POINT, PRESETS, SEATS_AT_TABLE, CallBreakRules
 from envs.cards import PACK, card_name
@@ -51,6 +51,8 @@ GAME = Game(
         features=features.features,
         full_features=features.full_features,
         rule_player=players.rule_player,
+        left=engine.left,
+        plausibility=evidence.plausibility,
     ),
     make_rules=lambda preset=None, **options: build(CallBreakRules, PRESETS, preset, options),
     presets=tuple(PRESETS),

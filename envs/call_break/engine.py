@@ -24,7 +24,7 @@ from envs.call_break.rules import (
 )
 from envs.call_break.scoring import ends_game, is_extra_round, leaders_of, score_round
 from envs.cards import NO_TRUMP, PACK, shuffle, suit_cards, suit_of
-from envs.game import ACTION_WORD, COMMON_FIELDS, GAME_OVER, OVER, ROUND_OVER
+from envs.game import ACTION_WORD, COMMON_FIELDS, GAME_OVER, NO_END, OVER, ROUND_OVER
 from envs.jit import jit, lowest_bit, popcount
 from envs.tricks import beats, deal_key, first_dealer, next_seat
 
@@ -347,6 +347,21 @@ def step(state: Any, rules: Any, action: int) -> int:
     if action < CLAIM_ACTION:
         return _bid(state, rules, seat, action - BID_ACTION)
     return _vote(state, rules, seat, action - CLAIM_ACTION)
+
+
+@jit
+def left(state: Any, rules: Any) -> int:
+    """Calls and cards to the end of the round; no end is in sight while it may be dealt again ."""
+    phase = int(state["phase"])
+    seats = popcount(int(state["playing"]))
+    if phase == OVER:
+        return 0
+    if phase == PLAY:
+        return seats * int(state["hand_size"]) - int(state["count"])
+    may_redeal = int(rules["redeal_total"]) >= 0 and int(state["redeals"]) < MOST_REDEALS
+    if phase == MISDEAL or may_redeal:
+        return NO_END
+    return seats - int(state["bid_count"]) + seats * int(state["hand_size"])
 
 
 @jit

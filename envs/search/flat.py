@@ -1,7 +1,9 @@
 """Flat Monte Carlo over the legal actions, and perfect-information Monte Carlo: the same with endings solved exactly.
 
 M. L. Ginsberg, GIB: imperfect information in a computationally challenging game, JAIR 14, 2001. All actions of a
-decision meet the same sampled deals, so that the luck of the deals falls on them alike.
+decision meet the same sampled deals, so that the luck of the deals falls on them alike. On request the budget goes to
+the better actions by sequential halving (Z. Karnin, T. Koren and O. Somekh, ICML 2013): in phases of equal work, the
+worse half dropped after each, first those that did as another in every deal.
 """
 
 from __future__ import annotations
@@ -11,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from envs.game import NO_END, SEATS, left, prepare_deals
+from envs.game import SEATS, left, prepare_deals
 from envs.jit import jit
 from envs.loops import forced_action
 from envs.sampling import new_plan
 from envs.search.exact import DEPTH, SOLVER, advance_forced, solve
 from envs.search.playout import (
-    CANDIDATES,
     best_action,
     draw_deal,
     draw_share,
@@ -28,18 +29,31 @@ from envs.search.playout import (
     weigh_deals,
 )
 
+ACTION = np.dtype(
+    [
+        ("total", np.float64),  # sum of outcomes for the seat to act
+        ("square", np.float64),  # sum of squared differences to the rule player's own choice
+        ("mark", np.float64),  # fingerprint of its outcomes in all these deals
+        ("deals", np.int64),
+        ("open", np.int64),  # 1 while it is still tried
+        ("values", np.float32, (SEATS,)),  # outcome in the deal at hand
+    ]
+)
+"""What is known of one legal action of a decision."""
+_GOLDEN = 0.6180339887498949
+"""Steps of this size, taken around a circle, spread evenly however many there are."""
 
-def flat_memory(state: np.dtype[Any], actions: int, deals: int, weigh: bool) -> tuple[Any, ...]:
-    """Working memory of `decide_flat`; it serves one thread at a time."""
+
+def flat_memory(state: np.dtype[Any], actions: int, candidates: int) -> tuple[Any, ...]:
+    """Working memory of `decide_flat`, with weights of `candidates` deals; it serves one thread at a time."""
     return (
         np.zeros(DEPTH + 4, state),
         np.zeros(DEPTH, SOLVER),
         new_plan(),
-        np.zeros(deals * CANDIDATES if weigh else 0),
+        np.zeros(candidates),
         np.zeros(actions, np.int64),
         np.zeros(actions),
-        np.zeros(actions),
-        np.zeros((actions, SEATS), np.float32),
+        np.zeros(actions, ACTION),
     )
 
 
@@ -50,12 +64,14 @@ def _solve_all(
     """Solve the ending after each action within `nodes` moves for all of them together; False where that is too few."""
     rest = nodes
     for k in range(count):
+        if found[k]["open"] == 0:
+            continue
         stack[0] = base
         flags = advance_forced(stack[0], rules, int(actions[k]))
         if flags != 0:
-            round_values(stack[0], rules, flags, found[k])
+            round_values(stack[0], rules, flags, found[k]["values"])
             continue
-        made = solve(stack, levels, rules, rest, found[k])
+        made = solve(stack, levels, rules, rest, found[k]["values"])
         if made < 0:
             return False
         rest -= made
@@ -63,12 +79,77 @@ def _solve_all(
 
 
 @jit
+def _play_all(base: Any, rules: Any, kind: int, actions: Any, count: int, stack: Any, seen: Any, found: Any) -> None:
+    """Play the round out after each action."""
+    for k in range(count):
+        if found[k]["open"] == 0:
+            continue
+        stack[0] = base
+        flags = advance_forced(stack[0], rules, int(actions[k]))
+        if flags != 0:
+            round_values(stack[0], rules, flags, found[k]["values"])
+        else:
+            play_out(stack[0], rules, kind, seen, found[k]["values"])
+
+
+@jit
+def _note(found: Any, count: int, seat: int, own: int, share: float) -> None:
+    for k in range(count):
+        if found[k]["open"] == 1:
+            difference = float(found[k]["values"][seat]) - float(found[own]["values"][seat])
+            found[k]["total"] += found[k]["values"][seat]
+            found[k]["square"] += difference * difference
+            found[k]["mark"] += found[k]["values"][seat] * (1.0 + share)
+            found[k]["deals"] += 1
+
+
+@jit
+def drop_twins(found: Any, count: int, own: int) -> None:
+    """Close actions that did as another one in every deal, such as one of two neighbouring cards."""
+    for k in range(count):
+        for other in range(count):
+            stays = other != k and (other == own or (other < k and k != own))
+            both = found[k]["open"] == 1 and found[other]["open"] == 1
+            if stays and both and found[k]["mark"] == found[other]["mark"]:
+                found[k]["open"] = 0
+
+
+@jit
+def drop_worse(found: Any, count: int, own: int, keep: int) -> int:
+    """Leave the best `keep` actions open, the rule player's own choice beside them; returns how many are."""
+    left_open = 0
+    for k in range(count):
+        left_open += found[k]["open"]
+    while left_open > keep:
+        worst = -1
+        for k in range(count):
+            # All that are open have met the same deals, so that sums compare as means do.
+            if found[k]["open"] == 1 and k != own and (worst < 0 or found[k]["total"] < found[worst]["total"]):
+                worst = k
+        found[worst]["open"] = 0
+        left_open -= 1
+    return left_open
+
+
+@jit
+def _rate(found: Any, count: int, own: int, caution: float, values: Any) -> None:
+    """Write mean outcomes, less what chance may have added to the lead over the rule player's own choice."""
+    for k in range(count):
+        values[k] = -np.inf
+        if found[k]["open"] == 1:
+            deals = float(found[k]["deals"])
+            lead = (float(found[k]["total"]) - float(found[own]["total"])) / deals
+            variance = max(float(found[k]["square"]) / deals - lead * lead, 0.0)
+            values[k] = lead - caution * math.sqrt(variance / deals)
+
+
+@jit
 def _decide(
-    state: Any, rules: Any, key: int, kind: int, deals: int, exact: int, nodes: int, moves: bool, temperature: float,
-    preferred: int, memory: Any,
+    state: Any, rules: Any, key: int, kind: int, deals: int, halving: bool, exact: int, nodes: int, moves: bool,
+    temperature: float, caution: float, preferred: int, memory: Any,
 ) -> int:  # fmt: skip
-    """Values of the legal actions of one redacted record, in ``memory``; returns their count, 0 where one is forced."""
-    work, levels, plan, weights, actions, values, squares, found = memory
+    """Rate the legal actions of one redacted record, in ``memory``; returns their count, 0: there is no deal."""
+    work, levels, plan, weights, actions, values, found = memory
     seat = int(state["turn"])
     if not prepare_deals(state, rules, seat, plan):
         return 0
@@ -76,43 +157,40 @@ def _decide(
     base = work[2]
     stack = work[3:]
     if weights.shape[0] > 0:
-        weigh_deals(state, rules, seat, plan, key, moves, temperature, seen, weights)
+        weigh_deals(state, rules, seat, plan, key, moves, temperature, work[:3], weights)
     count = list_actions(state, rules, actions)
     own = 0
     for k in range(count):
-        values[k] = 0.0
-        squares[k] = 0.0
+        found[k]["total"] = 0.0
+        found[k]["square"] = 0.0
+        found[k]["mark"] = 0.0
+        found[k]["deals"] = 0
+        found[k]["open"] = 1
         if actions[k] == preferred:
             own = k
-    shift = draw_share(key, 0)
-    for deal in range(deals):
-        work[2] = state
-        draw_deal(base, rules, seat, plan, key, deal, weights, (deal + shift) / deals)
-        near = exact > 0 and left(base, rules) <= min(exact * int(rules["num_players"]), NO_END - 1)
-        if not (near and _solve_all(base, rules, actions, count, nodes, stack, levels, found)):
-            for k in range(count):
-                stack[0] = base
-                flags = advance_forced(stack[0], rules, int(actions[k]))
-                if flags != 0:
-                    round_values(stack[0], rules, flags, found[k])
-                else:
-                    play_out(stack[0], rules, kind, seen, found[k])
-        for k in range(count):
-            values[k] += found[k, seat]
-            difference = float(found[k, seat] - found[own, seat])
-            squares[k] += difference * difference
+    phases = 1
+    while halving and (1 << phases) < count:
+        phases += 1
+    share = draw_share(key, 0)
+    still = count
+    deal = 0
+    for phase in range(phases):
+        for _ in range(max(deals * count // (phases * still), 1)):
+            work[2] = state
+            draw_deal(base, rules, seat, plan, key, deal, weights, share)
+            share = (share + _GOLDEN) % 1.0
+            deal += 1
+            near = exact > 0 and left(base, rules) <= exact * int(rules["num_players"])
+            if not (near and _solve_all(base, rules, actions, count, nodes, stack, levels, found)):
+                _play_all(base, rules, kind, actions, count, stack, seen, found)
+            _note(found, count, seat, own, share)
+        if phase + 1 < phases:
+            drop_twins(found, count, own)
+            still = drop_worse(found, count, own, max((still + 1) // 2, 2))
+            if still == 1:
+                break
+    _rate(found, count, own, caution, values)
     return count
-
-
-@jit
-def _be_cautious(values: Any, squares: Any, count: int, own: int, deals: int, caution: float) -> None:
-    """Turn sums into means, less what chance may have added to the lead over the rule player's own choice."""
-    for k in range(count):
-        values[k] /= deals
-    for k in range(count):
-        lead = values[k] - values[own]
-        variance = max(squares[k] / deals - lead * lead, 0.0)
-        squares[k] = values[k] - caution * math.sqrt(variance / deals)
 
 
 @jit
@@ -122,6 +200,7 @@ def decide_flat(
     keys: Any,
     kind: int,
     deals: int,
+    halving: bool,
     exact: int,
     nodes: int,
     moves: bool,
@@ -138,7 +217,8 @@ def decide_flat(
         options: (1,) options record.
         keys: (B,) int64 keys of the decisions' chance.
         kind: rule player of the playouts.
-        deals: sampled deals a decision.
+        deals: sampled deals for each action of a decision, on average.
+        halving: whether better actions get more of them.
         exact: endings of at most this many moves a seat are solved; 0: none.
         nodes: most moves of solving one deal, all actions together; where that is too few the deal is played out.
         moves: whether weights go by all moves, not bids alone.
@@ -148,7 +228,7 @@ def decide_flat(
         chosen: (B,) int64, written: legal actions.
         worth: (B, A) float64, written: mean value of each legal action, NaN for others and for forced moves; or (B, 0).
     """
-    work, _, _, _, actions, values, squares, _ = memory
+    work, _, _, _, actions, values, found = memory
     rules = options[0]
     for i in range(states.shape[0]):
         state = states[i]
@@ -158,15 +238,13 @@ def decide_flat(
         if chosen[i] >= 0:
             continue
         preferred = rule_action(state, rules, kind, work)
-        count = _decide(state, rules, int(keys[i]), kind, deals, exact, nodes, moves, temperature, preferred, memory)
+        count = _decide(
+            state, rules, int(keys[i]), kind, deals, halving, exact, nodes, moves, temperature, caution, preferred,
+            memory,
+        )  # fmt: skip
         chosen[i] = preferred
         if count > 0:
-            own = 0
-            for k in range(count):
-                if actions[k] == preferred:
-                    own = k
-            _be_cautious(values, squares, count, own, deals, caution)
-            chosen[i] = best_action(actions, squares, count, preferred)
+            chosen[i] = best_action(actions, values, count, preferred)
         if worth.shape[1] > 0:
             for k in range(count):
-                worth[i, actions[k]] = values[k]
+                worth[i, actions[k]] = float(found[k]["total"]) / float(found[k]["deals"])

@@ -20,8 +20,6 @@ from envs.game import (
 from envs.jit import jit, lowest_bit
 from envs.loops import advance, forced_action
 
-CANDIDATES = 4
-"""Deals that are drawn for each one that is kept, where deals are weighed."""
 _CANDIDATE_STREAM, _CHOICE_STREAM = 1, 2
 _TIE = 1e-9
 

@@ -19,7 +19,6 @@ from envs.jit import jit, popcount
 from envs.loops import advance, forced_action, nth_action
 from envs.sampling import new_plan
 from envs.search.playout import (
-    CANDIDATES,
     best_action,
     draw_deal,
     draw_share,
@@ -31,8 +30,6 @@ from envs.search.playout import (
 
 PATH = 256
 """Moves that an iteration may follow the tree for."""
-MOST_WEIGHED = 512
-"""Most deals that are weighed for one decision; iterations draw from them."""
 _EXPANSION_STREAM = 3
 
 NODE = np.dtype(
@@ -48,12 +45,12 @@ NODE = np.dtype(
 )
 
 
-def tree_memory(state: np.dtype[Any], actions: int, iterations: int, weigh: bool) -> tuple[Any, ...]:
-    """Working memory of `decide_tree`; it serves one thread at a time."""
+def tree_memory(state: np.dtype[Any], actions: int, iterations: int, candidates: int) -> tuple[Any, ...]:
+    """Working memory of `decide_tree`, with weights of `candidates` deals; it serves one thread at a time."""
     return (
         np.zeros(3, state),
         new_plan(),
-        np.zeros(min(iterations * CANDIDATES, MOST_WEIGHED) if weigh else 0),
+        np.zeros(candidates),
         np.zeros(2 * iterations + 2, NODE),
         np.zeros(PATH, np.int64),
         np.zeros(actions, np.int64),
@@ -166,7 +163,7 @@ def _search(
     if not prepare_deals(state, rules, seat, plan):
         return 0
     if weights.shape[0] > 0:
-        weigh_deals(state, rules, seat, plan, key, moves, temperature, work[:2], weights)
+        weigh_deals(state, rules, seat, plan, key, moves, temperature, work[:3], weights)
     _add_node(tree, 0, -1, -1, -1)
     base = work[2]
     count = 1

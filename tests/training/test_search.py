@@ -24,6 +24,7 @@ from training.search import InformationSet, MonteCarlo, PerfectInformation, Sear
 KACHUFUL = find_game("kachuful")
 AGENTS: list[Search] = [
     MonteCarlo(deals=6),
+    MonteCarlo(deals=6, halving=0),
     MonteCarlo(deals=6, weight="moves", caution=0.0),
     PerfectInformation(deals=4, exact=2, weight="bids", nodes=500),
     InformationSet(iterations=40),
@@ -145,8 +146,8 @@ def test_with_open_cards_pimc_and_tree_search_find_the_best_moves() -> None:
 def test_montecarlo_is_the_mean_of_playouts_over_common_deals(rules: dict[str, Any]) -> None:
     states, options = some_decisions(KACHUFUL, 12, max_hand=4, **rules)
     decisions = Decisions(KACHUFUL, options, states, 5)
-    found = MonteCarlo(deals=5, caution=0).values(decisions)
-    chosen = MonteCarlo(deals=5, caution=0).act(decisions)
+    found = MonteCarlo(deals=5, caution=0, halving=0).values(decisions)
+    chosen = MonteCarlo(deals=5, caution=0, halving=0).act(decisions)
     record, plan, scratch = options.record(), new_plan(), np.zeros(1, KACHUFUL.state)
     for i, state in enumerate(decisions.states):
         legal = np.flatnonzero(decisions.action_mask[i])
@@ -219,7 +220,7 @@ def test_a_search_sees_no_hidden_card_of_its_own(rules: dict[str, Any]) -> None:
         assert np.array_equal(*values, equal_nan=True)
 
 
-@pytest.mark.parametrize("agent", AGENTS[1:4], ids=NAMES[1:4])
+@pytest.mark.parametrize("agent", AGENTS[2:5], ids=NAMES[2:5])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_variant_is_played_legally(variant: str, agent: Search) -> None:
     options = {name: value for name, value in VARIANTS[variant].items() if name != "pad_seats"}

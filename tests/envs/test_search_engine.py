@@ -15,6 +15,7 @@ from envs.jit import PLAIN
 from envs.kachuful.evidence import rewind_to_bid, rewind_to_lead
 from envs.sampling import new_plan
 from envs.search.exact import DEPTH, SOLVER, solve
+from envs.search.flat import ACTION, drop_twins, drop_worse
 from envs.search.playout import best_action, chosen_candidate, play_out, round_values
 from envs.vector import VectorEnv
 
@@ -160,6 +161,23 @@ def test_the_best_action_is_the_preferred_one_among_equals() -> None:
 def test_candidates_are_chosen_by_their_weights() -> None:
     weights = np.cumsum([0.5, 0.0, 1.5, 2.0])
     assert [chosen_candidate(weights, share) for share in (0.001, 0.12, 0.13, 0.49, 0.51, 0.999)] == [0, 0, 2, 2, 3, 3]
+
+
+def test_the_worse_half_is_dropped_but_never_the_rule_players_choice() -> None:
+    found = np.zeros(6, ACTION)
+    found["total"], found["open"] = [5, 1, 3, 4, 2, 9], [1, 1, 1, 1, 1, 0]
+    assert drop_worse(found, 6, 1, 3) == 3
+    assert found["open"].tolist() == [1, 1, 0, 1, 0, 0]
+    assert drop_worse(found, 6, 1, 3) == 3
+    assert drop_worse(found, 6, 1, 1) == 1
+    assert found["open"].tolist() == [0, 1, 0, 0, 0, 0]
+
+
+def test_of_actions_that_did_alike_one_stays() -> None:
+    found = np.zeros(6, ACTION)
+    found["mark"], found["open"] = [3, 3, 7, 7, 3, 7], [1, 1, 1, 1, 1, 0]
+    drop_twins(found, 6, 1)
+    assert found["open"].tolist() == [0, 1, 1, 0, 0, 0]
 
 
 BID_FIELDS = ("hands", "bids", "bid_count", "bid_total", "tricks", "voids", "leader", "trick_size", "led", "best",
