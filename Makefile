@@ -33,7 +33,7 @@ train: $(STAMP) ## train CONFIG by self-play, then evaluate the result against A
 	@echo "Curves:     $(BIN)/tensorboard --logdir $(OUT)"
 
 test: $(STAMP) ## run the fast tests
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 test-slow: $(STAMP) ## run the slow tests
 	$(BIN)/python -m pytest -m slow $(ARGS)

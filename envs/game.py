@@ -236,6 +236,8 @@ class Game:
     """Score units in one point (10 where scores are tenths), or None where nothing is scored: games are won or lost."""
     shares: tuple[str, ...] = ()
     """Names of the statistics that are 0 or 1 in a round: their means are shares, and are shown as such."""
+    breakdown: tuple[str, str] | None = None
+    """Two statistics: curves show the mean of the first for each (small, whole) value of the second."""
     direction: str = "clockwise"
 
     def __post_init__(self) -> None:

@@ -92,6 +92,8 @@ class Rollout:
         """(N,) rounds that ended in the last call of `collect`."""
         self.statistics = np.zeros((n, seats, len(env.game.statistics)), np.float32)
         """(N, seats, K) the game's statistics, summed over those rounds."""
+        self.single_rounds: list[tuple[np.ndarray, np.ndarray]] = []
+        """Tables (m,) and statistics (m, seats, K) of the rounds that ended alone in a step, for `Game.breakdown`."""
         self._inputs = torch.empty(0)
         self.batch = env.reset(scatter=scatter)
 
@@ -111,6 +113,7 @@ class Rollout:
         uniform = torch.rand(kept.value.shape, generator=self.generator).numpy()
         self.statistics[:] = 0
         self.rounds[:] = 0
+        self.single_rounds.clear()
         for t in range(len(observation)):
             observation[t] = self.batch.observation
             self.turn[t] = self.batch.turn
@@ -122,6 +125,8 @@ class Rollout:
             self.ended[t] = self.batch.round_over
             self.rounds += self.batch.rounds
             self.statistics += self.batch.statistics
+            if self.env.game.breakdown is not None and (single := np.flatnonzero(self.batch.rounds == 1)).size:
+                self.single_rounds.append((single, self.batch.statistics[single]))
         seat_advantages(
             self.turn,
             kept.value.numpy(),
@@ -200,6 +205,26 @@ class Outcome(NamedTuple):
     """Reward of a seat and round, in the game's points."""
     statistics: dict[str, float]
     """The game's statistics of a seat and round."""
+    breakdown: dict[str, float]
+    """Means of one statistic by the values of another, as ``made/call_3`` (see `envs.game.Game.breakdown`)."""
+
+
+def _break_down(rollouts: Sequence[Rollout], here: np.ndarray) -> dict[str, float]:
+    """Means over the rounds of the seats `here` (N, seats) of all tables, by value."""
+    game = rollouts[0].env.game
+    if game.breakdown is None:
+        return {}
+    rate, by = (game.statistics.index(name) for name in game.breakdown)
+    first, rows = 0, [np.zeros((0, len(game.statistics)), np.float32)]
+    for rollout in rollouts:
+        for tables, statistics in rollout.single_rounds:
+            rows.append(statistics[here[first + tables]])
+        first += len(rollout.rounds)
+    found = np.concatenate(rows)
+    values = found[:, by].astype(np.int64)
+    counts, sums = np.bincount(values), np.bincount(values, found[:, rate])
+    name = "/".join(game.breakdown)
+    return {f"{name}_{v}": float(sums[v] / counts[v]) for v in np.flatnonzero(counts).tolist()}
 
 
 def outcomes(rollouts: Sequence[Rollout]) -> dict[str, Outcome]:
@@ -217,5 +242,5 @@ def outcomes(rollouts: Sequence[Rollout]) -> dict[str, Outcome]:
         if count:
             means = statistics[here].sum(axis=0) / count
             named = dict(zip(first.env.game.statistics, means.tolist(), strict=True))
-            found[name] = Outcome(float(reward[here].sum()) / count, named)
+            found[name] = Outcome(float(reward[here].sum()) / count, named, _break_down(rollouts, here))
     return found

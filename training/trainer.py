@@ -177,7 +177,7 @@ class Trainer:
                 curves[f"credit/{name}"] = measured
         for kind, outcome in outcomes(self.rollouts).items():
             curves[f"charts/round_reward/{kind}"] = outcome.reward
-            for name, mean in outcome.statistics.items():
+            for name, mean in (outcome.statistics | outcome.breakdown).items():
                 curves[f"rounds/{kind}/{name}"] = mean
         return curves
 

@@ -72,5 +72,7 @@ GAME = Game(
     worst_round=worst_round,
     draw=trick_table.render,
     points=float(POINT),
+    shares=("made", "missed"),
+    breakdown=("made", "call"),
     direction="counter-clockwise",
 )

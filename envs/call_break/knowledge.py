@@ -100,7 +100,8 @@ def prepare_case(state: Any, rules: Any, seat: int, case: int, plan: Plan) -> bo
 @jit
 def claim_shown(state: Any, seat: int) -> bool:
     """Whether `seat` knows by a claim that another hand of this deal is, or was, a misdeal."""
-    return bool(int(state["claimer"]) not in (-1, seat) and knows_deal(state))
+    claimer = int(state["claimer"])
+    return bool(claimer >= 0 and claimer != int(seat) and knows_deal(state))
 
 
 @jit

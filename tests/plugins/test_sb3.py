@@ -29,7 +29,11 @@ from stable_baselines3.common.monitor import Monitor  # noqa: E402
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv  # noqa: E402
 
 IDS = {game: f"envs:{name}" for name, game in SEAT_IDS.items()}
-SMALL: dict[str, dict[str, Any]] = {"kachuful": {"max_hand": 2, "num_players": 3}, "kaschlan": {"num_players": 2}}
+SMALL: dict[str, dict[str, Any]] = {
+    "kachuful": {"max_hand": 2, "num_players": 3},
+    "call_break": {"rounds": 1},
+    "kaschlan": {"num_players": 2},
+}
 FAST: dict[str, Any] = {"n_steps": 32, "batch_size": 32, "n_epochs": 1, "device": "cpu", "seed": 1}
 
 

@@ -158,3 +158,22 @@ def test_restore_goes_on_exactly() -> None:
     other, _ = make_rollout(toy.GAME, tables.part(0, 4), 10)
     with pytest.raises(ValueError, match="8 tables"):
         other.restore(first.state())
+
+
+@pytest.mark.parametrize(("name", "rate", "by"), [("kachuful", "exact", "bid"), ("call_break", "made", "call")])
+def test_rates_by_bid(name: str, rate: str, by: str) -> None:
+    """Weighed by how often each value came, they sum to the rate over all rounds that ended alone in a step."""
+    game = find_game(name)
+    rules = {"max_hand": 3} if name == "kachuful" else {"rounds": 1}
+    seats = game.make_rules(**rules).num_players
+    tables = seat_tables(game, seats, 64, {"self": 1.0}, 1, 0)
+    rollout, net = make_rollout(game, tables, 120, **rules)
+    rollout.collect(net, 0.8)
+    found = outcomes([rollout])["self"].breakdown
+    rows = np.concatenate([statistics.reshape(-1, len(game.statistics)) for _, statistics in rollout.single_rounds])
+    rates, values = rows[:, game.statistics.index(rate)], rows[:, game.statistics.index(by)]
+    assert set(found) == {f"{rate}/{by}_{int(value)}" for value in set(values.tolist())}
+    for key, mean in found.items():
+        here = values == int(key.rpartition("_")[2])
+        assert mean == pytest.approx(rates[here].mean(), abs=1e-6)
+    assert len(found) > 1

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import toy
-from playing import VARIANTS
+from games import ORACLES, VARIANTS
 
 from envs import loops
 from envs.agents import Decisions, find_agent
@@ -220,16 +220,17 @@ def test_a_search_sees_no_hidden_card_of_its_own(rules: dict[str, Any]) -> None:
         assert np.array_equal(*values, equal_nan=True)
 
 
-@pytest.mark.parametrize("agent", AGENTS[2:5], ids=NAMES[2:5])
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_every_variant_is_played_legally(variant: str, agent: Search) -> None:
-    options = {name: value for name, value in VARIANTS[variant].items() if name != "pad_seats"}
-    if PLAIN:
+@pytest.mark.parametrize(("case", "agent"), list(zip(VARIANTS, AGENTS[2:5] * len(VARIANTS), strict=False)))
+def test_every_variant_is_played_legally(case: str, agent: Search) -> None:
+    name, variant = VARIANTS[case]
+    game = find_game(name)
+    options = {"num_players": ORACLES[name].SEATS[-1] if name != "kachuful" else 3}
+    options |= {option: value for option, value in variant.items() if option != "pad_seats"}
+    if PLAIN and name == "kachuful":
         options["max_hand"] = options["min_hand"] = 2
-    rules = KACHUFUL.make_rules(**{"num_players": 3, **options})
     # The table refuses illegal actions.
-    match = play_match(KACHUFUL, rules, agent, find_agent("random", KACHUFUL), 1)
-    assert np.isfinite(match.points).all()
+    match = play_match(game, game.make_rules(**options), agent, find_agent("random", game), 1)
+    assert np.isfinite(match.place).all()
 
 
 def test_a_decision_without_choice_is_made_without_search() -> None:
