@@ -64,6 +64,20 @@ def winner_of(log: Any, start: int, size: int, trump: int) -> int:
 
 
 @jit
+def finish_trick(state: Any) -> None:
+    """Give a complete trick to the seat that wins it, which leads the next; clears what a record says of the trick."""
+    winner = int(state["best_seat"])
+    state["tricks"][winner] += 1
+    state["trick"] += 1
+    state["trick_size"] = 0
+    state["led"] = -1
+    state["best"] = -1
+    state["best_seat"] = -1
+    state["leader"] = winner
+    state["turn"] = winner
+
+
+@jit
 def card_order(card: int, trump: int) -> int:
     """Order of cards from low to high: plain before trump, then by rank, then S D C H."""
     suit = suit_of(card)

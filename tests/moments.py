@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from functools import cache
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -52,3 +55,45 @@ def sample(game: Game, states: np.ndarray, record: np.ndarray, seat: int, key: i
     drawn = np.zeros(count, game.state)
     assert loops.sample_deals(states, record, seat, key, PLAN, drawn), "no deal agrees with a true state"
     return drawn
+
+
+def check_parts(
+    game: Game, rules: Any, snapshot: Snapshot, seed: int, play_out: Callable[[np.ndarray, Any], None]
+) -> None:
+    """Set up random parts of a snapshot: each holds in a game that can be played on, or is refused by a key's name.
+
+    Args:
+        game: the game.
+        rules: its option object.
+        snapshot: of some moment.
+        seed: of the parts, and of what is dealt.
+        play_out: plays a record and its rules on, and checks that.
+    """
+    rng = Random(seed)
+
+    def place(position: Snapshot, seed: int) -> np.ndarray:
+        states = np.zeros(1, game.state)
+        game.fields.set_position(states, rules, position, seed)
+        return states
+
+    refusals: list[str] = []
+    for share in (0.2, 0.5, 0.9):
+        part = {key: value for key, value in snapshot.items() if rng.random() < share}
+        if "hands" in part:
+            part["hands"] = [cards if rng.random() < 0.5 else None for cards in part["hands"]]
+        try:
+            states = place(part, seed + 1)
+        except ValueError as error:
+            refusals.append(str(error))
+            continue
+        found = snapshot_of(game, states[0], rules)
+        for key in set(part) - {"hands"}:
+            assert found[key] == part[key]
+        hands = zip(part.get("hands", found["hands"]), found["hands"], strict=True)
+        assert all(cards in (None, there) for cards, there in hands)
+        assert snapshot_of(game, place(found, seed + 2)[0], rules) == found
+        play_out(states, rules)
+    for refusal in refusals:
+        named = re.match(r"position (\w+)", refusal)
+        assert named, refusal
+        assert named[1] in snapshot, refusal

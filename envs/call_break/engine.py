@@ -26,7 +26,7 @@ from envs.call_break.scoring import ends_game, is_extra_round, leaders_of, score
 from envs.cards import NO_TRUMP, PACK, shuffle, suit_cards, suit_of
 from envs.game import ACTION_WORD, COMMON_FIELDS, GAME_OVER, NO_END, OVER, ROUND_OVER
 from envs.jit import jit, lowest_bit, popcount
-from envs.tricks import beats, deal_key, first_dealer, next_seat
+from envs.tricks import beats, deal_key, finish_trick, first_dealer, next_seat
 
 MISDEAL, BID, PLAY = 1, 2, 3
 """Phases beside `OVER`."""
@@ -322,16 +322,8 @@ def _play(state: Any, rules: Any, seat: int, card: int) -> int:
         state["trick_size"] = size + 1
         state["turn"] = next_player(state, seat)
         return 0
-    winner = int(state["best_seat"])
-    state["tricks"][winner] += 1
-    state["trick"] += 1
-    state["trick_size"] = 0
-    state["led"] = -1
+    finish_trick(state)
     state["top"] = -1
-    state["best"] = -1
-    state["best_seat"] = -1
-    state["leader"] = winner
-    state["turn"] = winner
     if int(state["trick"]) == int(state["hand_size"]):
         return _finish_round(state, rules)
     return 0

@@ -14,7 +14,7 @@ import numpy as np
 from envs.cards import NO_TRUMP, PACK, shuffle, suit_cards, suit_of
 from envs.game import ACTION_WORD, COMMON_FIELDS, GAME_OVER, OVER, ROUND_OVER, SEATS
 from envs.jit import jit, lowest_bit
-from envs.tricks import beats, deal_key, first_dealer, following, next_seat, place_by_score
+from envs.tricks import beats, deal_key, finish_trick, first_dealer, following, next_seat, place_by_score
 
 BID, PLAY = 1, 2
 """Phases beside `OVER`."""
@@ -337,15 +337,7 @@ def _play(state: Any, rules: Any, seat: int, card: int) -> int:
         state["trick_size"] = size + 1
         state["turn"] = next_seat(seat, n)
         return 0
-    winner = int(state["best_seat"])
-    state["tricks"][winner] += 1
-    state["trick"] += 1
-    state["trick_size"] = 0
-    state["led"] = -1
-    state["best"] = -1
-    state["best_seat"] = -1
-    state["leader"] = winner
-    state["turn"] = winner
+    finish_trick(state)
     if int(state["trick"]) == int(state["hand_size"]):
         return _finish_round(state, rules)
     return 0

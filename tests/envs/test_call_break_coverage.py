@@ -6,15 +6,10 @@ its words, in its docstring or in the id of a case.
 
 from __future__ import annotations
 
-import ast
-import re
-from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
-
 import pytest
 from call_break_reference import DEFAULTS
 from call_break_table import CHOICES, VECTORS
+from citations import Citations
 
 from envs.call_break import rules
 
@@ -67,54 +62,27 @@ DECISIONS = [
 ]
 
 
-@cache
-def trees() -> list[ast.Module]:
-    here = Path(__file__)
-    files = sorted(here.parent.glob("test_call_break*.py"))
-    return [ast.parse(file.read_text()) for file in files if file != here]
-
-
-def cited() -> Iterator[str]:
-    """Docstrings of the tests, their names in words, and the ids of their cases."""
-    for node in (node for tree in trees() for node in ast.walk(tree)):
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-            yield ast.get_docstring(node) or ""
-            yield node.name.removeprefix("test_").replace("_", " ")
-        elif isinstance(node, ast.keyword) and node.arg in ("id", "ids"):
-            yield from (
-                part.value for part in ast.walk(node) if isinstance(part, ast.Constant) and isinstance(part.value, str)
-            )
-
-
-@cache
-def text() -> str:
-    """All citations, on one line each, ranges such as A3.14-A3.19 written out."""
-    lines = [" ".join(citation.split()) for citation in cited()]
-    return "\n".join(re.sub(r"(A3)\.(\d+)-\1\.(\d+)", _write_out, line) for line in lines)
-
-
-def _write_out(span: re.Match[str]) -> str:
-    return " ".join(f"{span[1]}.{number}" for number in range(int(span[2]), int(span[3]) + 1))
+CITED = Citations("call_break")
 
 
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_statements(statement: str) -> None:
-    assert re.search(rf"{re.escape(statement)}(?!\d)", text())
+    assert statement in CITED.statements
 
 
 @pytest.mark.parametrize("value", [*VALUES, *PRESETS])
 def test_options_and_presets(value: str) -> None:
-    assert re.search(rf"(?<!\w){re.escape(value)}(?!\w|\.\d)", text())
+    assert CITED.has_value(value)
 
 
 @pytest.mark.parametrize("decision", DECISIONS)
 def test_decisions(decision: str) -> None:
-    assert decision.lower() in text().lower()
+    assert CITED.has_words(decision)
 
 
 def test_nothing_else_is_cited() -> None:
     """No citation of a statement that does not exist."""
-    assert set(re.findall(r"A[1-4]\.\d+", text())) == set(STATEMENTS)
+    assert CITED.statements == set(STATEMENTS)
 
 
 def test_every_value_of_the_rules_is_known_here() -> None:
@@ -133,11 +101,4 @@ def test_every_value_of_the_rules_is_known_here() -> None:
 
 
 def test_every_kind_of_worked_position_has_a_test() -> None:
-    tested = {
-        str(argument.value)
-        for node in (node for tree in trees() for node in ast.walk(tree))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "cases"
-        for argument in node.args
-        if isinstance(argument, ast.Constant)
-    }
-    assert tested == {vector["kind"] for vector in VECTORS}
+    assert CITED.kinds == {vector["kind"] for vector in VECTORS}

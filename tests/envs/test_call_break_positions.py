@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ from call_break_reference import is_misdeal, resolve
 from call_break_table import CARDS, game_options, suits_deal
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from moments import check_parts
 from scipy.stats import chisquare
 
 from envs import call_break_v0, loops
@@ -83,28 +82,7 @@ def test_parts_of_a_snapshot(options: dict[str, Any], seed: int, moves: int) -> 
     """A part fits, and then all it says holds in a game that can be played on, or is refused by the name of a key."""
     rules = GAME.make_rules(**options)
     snapshot = GAME.fields.snapshot(after(rules, seed, moves)[0], rules)
-    rng = Random(seed)
-    refusals: list[str] = []
-    for share in (0.2, 0.5, 0.9):
-        part = {key: value for key, value in snapshot.items() if rng.random() < share}
-        if "hands" in part:
-            part["hands"] = [cards if rng.random() < 0.5 else None for cards in part["hands"]]
-        try:
-            states = placed(rules, part, seed + 1)
-        except ValueError as error:
-            refusals.append(str(error))
-            continue
-        found = GAME.fields.snapshot(states[0], rules)
-        for key in set(part) - {"hands"}:
-            assert found[key] == part[key]
-        hands = zip(part.get("hands", found["hands"]), found["hands"], strict=True)
-        assert all(cards in (None, there) for cards, there in hands)
-        assert GAME.fields.snapshot(placed(rules, found, seed + 2)[0], rules) == found
-        play_out(states, rules)
-    for refusal in refusals:
-        named = re.match(r"position (\w+)", refusal)
-        assert named, refusal
-        assert named[1] in snapshot, refusal
+    check_parts(GAME, rules, snapshot, seed, play_out)
 
 
 def play_out(states: np.ndarray, rules: Any) -> None:

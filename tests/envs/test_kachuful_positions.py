@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -11,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kachuful_reference import resolve, turns_a_card
 from kachuful_table import game_options
+from moments import check_parts
 
 from envs import loops
 from envs.kachuful import GAME
@@ -40,28 +39,7 @@ def test_parts_of_a_snapshot(options: dict[str, Any], seed: int, moves: int) -> 
     """A part fits, and then all it says holds in a game that can be played on, or is refused by the name of a key."""
     rules = GAME.make_rules(**options)
     snapshot = GAME.fields.snapshot(after(rules, seed, moves)[0], rules)
-    rng = Random(seed)
-    refusals: list[str] = []
-    for share in (0.2, 0.5, 0.9):
-        part = {key: value for key, value in snapshot.items() if rng.random() < share}
-        if "hands" in part:
-            part["hands"] = [cards if rng.random() < 0.5 else None for cards in part["hands"]]
-        try:
-            states = set_up(rules, part, seed + 1)
-        except ValueError as error:
-            refusals.append(str(error))
-            continue
-        found = GAME.fields.snapshot(states[0], rules)
-        for key in set(part) - {"hands"}:
-            assert found[key] == part[key]
-        hands = zip(part.get("hands", found["hands"]), found["hands"], strict=True)
-        assert all(cards in (None, there) for cards, there in hands)
-        assert GAME.fields.snapshot(set_up(rules, found, seed + 2)[0], rules) == found
-        play_out(states, rules)
-    for refusal in refusals:
-        named = re.match(r"position (\w+)", refusal)
-        assert named
-        assert named[1] in snapshot
+    check_parts(GAME, rules, snapshot, seed, play_out)
 
 
 def play_out(states: np.ndarray, rules: Any) -> None:
