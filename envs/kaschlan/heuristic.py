@@ -2,8 +2,8 @@
 
 It lays its lowest plain cards, pairs first, and keeps trumps and the queen; throws what is low; beats as cheaply as it
 can, and picks up rather than pay too many trumps while there is a stock to draw better cards from; and plays
-the ending between two seats by search. The thresholds were chosen by hand; a
-search by games against itself gained next to nothing.
+the ending between two seats by search. The thresholds were chosen by hand; a search by games against itself gained next
+to nothing.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from envs.kaschlan.ending import best_move
 from envs.kaschlan.engine import ALL, BEAT, LAY, PASS, THROW, legal, table_limit
 
 NODES = 20_000
-"""Positions that the search of an ending may look at for one move; half of them choose
-as a million do in 98 of 100 endings between two."""
+"""Positions that the search of an ending may look at for one move; half of them
+choose as a million do in 98 of 100 moves between two seats."""
 
 WEIGHTS = np.array(
     [
