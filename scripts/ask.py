@@ -69,9 +69,10 @@ def prepare() -> dict[str, Any]:
     args = build_parser().parse_args()
     import numpy as np
 
+    from envs.agents import check_rules
     from envs.game import find_game
     from envs.one_game import check_seed
-    from training.agents import PolicyAgent, check_seats, load_agent, parse_spec
+    from training.agents import PolicyAgent, load_agent, parse_spec
     from training.options import option_value, override
 
     seed = check_seed(args.seed)
@@ -91,7 +92,7 @@ def prepare() -> dict[str, Any]:
     options = override(options, given)
     options = override(options, {option: option_value(text) for option, text in args.rules.items()})
     rules = game.make_rules(**options)
-    check_seats(agent, rules)
+    check_rules(agent, rules)
     states = np.zeros(1, game.state)
     game.fields.set_position(states, rules, position, seed)
     hands = position.get("hands", [None] * rules.num_players)

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from envs.agents import Agent, Decisions, agent_names, check_rules, find_agent
+from envs.agents import Agent, Decisions, agent_names, find_agent
 from envs.game import Game, find_game
 from training.search import SEARCHES
 
@@ -262,7 +262,3 @@ def _call_factory(text: str, game: Game) -> Agent:
     if not callable(getattr(agent, "act", None)) or not isinstance(getattr(agent, "name", None), str):
         raise ValueError(f"{text} returned no agent: it needs a name (str) and act(decisions)")
     return agent  # type: ignore[no-any-return]
-
-
-check_seats = check_rules
-"""Raise ValueError where an agent cannot play by some rules (see `envs.agents.check_rules`)."""

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from envs import loops
-from envs.agents import Agent
+from envs.agents import Agent, check_rules
 from envs.cards import stream_key
 from envs.game import Game, find_game
-from training.agents import check_seats
 from training.crew import Crew, Team
 from training.played import play_games
 
@@ -104,8 +103,8 @@ def play_match(
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**63:
             raise ValueError(f"{name}={value!r} is not possible: it must be an integer of at least {least}")
     game = find_game(game)
-    check_seats(candidate, rules)
-    check_seats(opponent, rules)
+    check_rules(candidate, rules)
+    check_rules(opponent, rules)
     first = first_deal(seed)
     parts = []
     for start, count, part in _shares(game, rules, (candidate, opponent), first, deals, seed, chunk, crew):

@@ -20,9 +20,9 @@ from multiprocessing.connection import Connection, wait
 from types import TracebackType
 from typing import Any, TypeVar
 
-from envs.agents import Agent
+from envs.agents import Agent, check_rules
 from envs.game import Game
-from training.agents import check_seats, load_agent
+from training.agents import load_agent
 
 T = TypeVar("T")
 TASK_SECONDS = 1.0
@@ -50,7 +50,7 @@ class Team:
         """Build all agents; ValueError says in one line what is wrong with one."""
         agents = tuple(load_agent(spec, game, greedy=greedy) for spec in specs)
         for agent in agents:
-            check_seats(agent, rules)
+            check_rules(agent, rules)
         return cls(game, rules, tuple(specs), agents, greedy)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -12,10 +12,10 @@ import pytest
 import torch
 
 from envs import kachuful_v0
-from envs.agents import Agent, Decisions, find_agent
+from envs.agents import Agent, Decisions, check_rules, find_agent
 from envs.game import find_game
 from envs.loops import start_games
-from training.agents import PolicyAgent, check_seats, load_agent
+from training.agents import PolicyAgent, load_agent
 from training.arena import Match, first_deal, play_match
 from training.checkpoint import Policy, describe, save_checkpoint
 from training.network import PolicyNetwork
@@ -330,8 +330,8 @@ def test_a_side_that_always_loses_is_not_proven_to_lose_forever() -> None:
 
 
 def test_seat_numbers_are_checked() -> None:
-    check_seats(PolicyAgent("p", policy(0)), rules())
+    check_rules(PolicyAgent("p", policy(0)), rules())
     with pytest.raises(ValueError, match="plays with 4 players only, not with 5"):
-        check_seats(PolicyAgent("p", policy(0)), rules(num_players=5))
+        check_rules(PolicyAgent("p", policy(0)), rules(num_players=5))
     wide = PolicyAgent("p", policy(0, pad_seats=True))
     assert play_match(GAME, rules(num_players=5), wide, COUNTING, 2).par == 0.2

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from envs.agents import Agent, Decisions
-from training.agents import check_seats, load_agent
+from envs.agents import Agent, Decisions, check_rules
+from training.agents import load_agent
 from training.play import draw
 from training.play.record import GameRecord, Move, RoundEnd
 from training.play.saved import PERSON, free_name, save
@@ -165,7 +165,7 @@ class Session:
         try:
             if spec not in self._hints:
                 agent = load_agent(spec, game)
-                check_seats(agent, record.rules)
+                check_rules(agent, record.rules)
                 self._hints[spec] = agent
         except (ValueError, OSError) as error:
             self.talk.show(" ".join(str(error).split()))

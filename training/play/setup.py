@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from envs.agents import Agent
+from envs.agents import Agent, check_rules
 from envs.game import Game, find_game
 from envs.one_game import check_seed
-from training.agents import check_seats, load_agent, split_specs
+from training.agents import load_agent, split_specs
 from training.options import option_value, override
 from training.play.person import PersonSession, draw_seat
 from training.play.record import GameRecord
@@ -140,7 +140,7 @@ def _agents(specs: list[str], record: GameRecord, where: str) -> list[Agent | No
 def _load_agent(spec: str, record: GameRecord, where: str) -> Agent:
     try:
         agent = load_agent(spec, record.game)
-        check_seats(agent, record.rules)
+        check_rules(agent, record.rules)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
     return agent
