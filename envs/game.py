@@ -238,6 +238,8 @@ class Game:
     """Names of the statistics that are 0 or 1 in a round: their means are shares, and are shown as such."""
     breakdown: tuple[str, str] | None = None
     """Two statistics: curves show the mean of the first for each (small, whole) value of the second."""
+    forecast: tuple[str, int] | None = None
+    """A statistic of a round that a seat can be asked to foresee, 0, 1, …, and a bound above its values."""
     direction: str = "clockwise"
 
     def __post_init__(self) -> None:

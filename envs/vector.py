@@ -97,6 +97,7 @@ class VectorEnv:
         self.num_players: int = self.rules.num_players
         self.num_actions = self.game.num_actions
         self.num_features = self.game.layout(self.num_players, pad_seats).size
+        self.num_state_features = self.game.state_layout(self.num_players, pad_seats).size if state else 0
         self.seed = int(seed)
         self.skip_forced = skip_forced
         self.restart = restart
@@ -105,7 +106,6 @@ class VectorEnv:
         self._states = np.zeros(num_envs, self.game.state)
         self._players = np.full((num_envs, self.num_players), PLAYER_ASK, np.int8)
         seats = self.num_players
-        full = self.game.state_layout(seats, pad_seats).size if state else 0
         kinds = len(self.game.statistics) if statistics else 0
         self._batch = Batch(
             observation=np.zeros((num_envs, self.num_features if observation else 0), np.uint8),
@@ -115,7 +115,7 @@ class VectorEnv:
             round_over=np.zeros(num_envs, np.bool_),
             game_over=np.zeros(num_envs, np.bool_),
             truncated=np.zeros(num_envs, np.bool_),
-            state=np.zeros((num_envs, full), np.uint8),
+            state=np.zeros((num_envs, self.num_state_features), np.uint8),
             statistics=np.zeros((num_envs, seats, kinds), np.float32),
             rounds=np.zeros(num_envs, np.int32),
         )

@@ -17,6 +17,7 @@ from jsonargparse import ArgumentParser, Namespace, set_loader, set_parsing_sett
 
 from envs.game import find_game
 from envs.options import check_int
+from training.forecasts import Forecasting
 from training.network import resolve_precision
 from training.opponents import check_shares
 
@@ -40,13 +41,19 @@ class NetworkConfig:
     """Widths of the hidden layers."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Numbers of the matrix products while training; auto is bfloat16, twice as fast, where the processor has it."""
+    critic: Literal["seat", "deal"] = "seat"
+    """What values are estimated from while learning: what the seat sees (by the policy's own trunk), or the whole deal
+    (by a network of its own, which the policy never depends on)."""
+    critic_hidden: list[int] = field(default_factory=lambda: [256, 256])
+    """Widths of the hidden layers of the critic of whole deals."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "precision", resolve_precision(self.precision))
-        if not self.hidden:
-            raise ValueError("option network.hidden=[] is not possible: it must name at least one layer")
-        for width in self.hidden:
-            check_int("network.hidden", width, 1)
+        for name, widths in (("hidden", self.hidden), ("critic_hidden", self.critic_hidden)):
+            if not widths:
+                raise ValueError(f"option network.{name}=[] is not possible: it must name at least one layer")
+            for width in widths:
+                check_int(f"network.{name}", width, 1)
 
 
 @dataclass(frozen=True)
@@ -58,8 +65,13 @@ class RolloutConfig:
     steps: int = 128
     """Decisions of each table between two updates."""
     opponents: dict[str, float] = field(default_factory=lambda: {"self": 0.9, "random": 0.1})
-    """Shares of the tables by opponent: self (the learner holds all seats), random, a rule-based player by name, or the
-    path of a checkpoint, whose policy does not learn (its likeliest actions, with :sampled drawn ones)."""
+    """Shares of the tables by opponent: self (the learner holds all seats), snapshot (what the learner was before),
+    random, a rule-based player by name, or the path of a checkpoint, whose policy does not learn (its likeliest
+    actions, with :sampled drawn ones)."""
+    snapshots: int = 4
+    """Former policies of the learner that the tables of snapshot are shared out among."""
+    snapshot_decisions: int = 2_000_000
+    """Decisions from one snapshot of the learner to the next, which takes the place of the oldest."""
     learner_seats: int = 2
     """Most seats that the learner holds at a table with other players (1 to this many)."""
     scatter: int = 500
@@ -69,6 +81,8 @@ class RolloutConfig:
         check_int("rollout.tables", self.tables, 1)
         check_int("rollout.steps", self.steps, 2)
         check_int("rollout.learner_seats", self.learner_seats, 1)
+        check_int("rollout.snapshots", self.snapshots, 1)
+        check_int("rollout.snapshot_decisions", self.snapshot_decisions, 1)
         check_int("rollout.scatter", self.scatter, 0)
 
 
@@ -90,12 +104,20 @@ class PPOConfig:
     """Lambda of the generalised advantage estimates."""
     entropy: float | dict[str, float] = 0.01
     """Weight of the policy's entropy: a number, or one for each group of actions."""
+    final_entropy: float | dict[str, float] | None = None
+    """The same once the budget of decisions is spent, linear in between; null: as at the start."""
+    average: float = 0.0
+    """Weight of the policy's divergence (KL) from a slow average of itself; 0 keeps no average."""
+    average_decay: float = 0.99
+    """Part of the average that an update leaves; the rest is that of the policy as it now is."""
     value: float = 0.5
     """Weight of the value loss."""
     reward_scale: float = 0.1
     """Factor on rewards while learning; a round's reward should become about 1."""
     max_gradient: float = 0.5
-    """Longest gradient; longer ones are scaled down to this norm."""
+    """Longest gradient; longer ones are scaled down to this norm (the critic's of whole deals by itself)."""
+    max_kl: float = 0.5
+    """An update that moves the policy further than this (approximate KL, nats a decision) is undone."""
 
     def __post_init__(self) -> None:
         _check_number("ppo.learning_rate", self.learning_rate, 0, above=True)
@@ -104,12 +126,33 @@ class PPOConfig:
         check_int("ppo.minibatches", self.minibatches, 1)
         _check_number("ppo.clip", self.clip, 0, 1, above=True)
         _check_number("ppo.gae_lambda", self.gae_lambda, 0, 1)
-        weights = self.entropy if isinstance(self.entropy, dict) else {"": self.entropy}
-        for name, weight in weights.items():
-            _check_number(f"ppo.entropy{'.' if name else ''}{name}", weight, 0)
+        for name, entropy in (("entropy", self.entropy), ("final_entropy", self.final_entropy)):
+            weights = entropy if isinstance(entropy, dict) else {"": entropy}
+            for group, weight in weights.items():
+                if weight is not None:
+                    _check_number(f"ppo.{name}{'.' if group else ''}{group}", weight, 0)
+        _check_number("ppo.average", self.average, 0)
+        _check_number("ppo.average_decay", self.average_decay, 0, 1)
+        _check_number("ppo.max_kl", self.max_kl, 0, above=True)
         _check_number("ppo.value", self.value, 0)
         _check_number("ppo.reward_scale", self.reward_scale, 0, above=True)
         _check_number("ppo.max_gradient", self.max_gradient, 0, above=True)
+
+
+@dataclass(frozen=True)
+class AuxiliaryConfig:
+    """What the policy's trunk is asked to foresee besides, by weight of the loss; 0 asks for nothing."""
+
+    outcome: float = 0.0
+    """How many tricks the seat will take in the round (in Kaschlan, its place): a distribution."""
+    holders: float = 0.0
+    """Which other seat holds each card."""
+    bids: float = 0.0
+    """The expected reward of each bid, learnt from those made."""
+
+    def __post_init__(self) -> None:
+        for name, weight in dataclasses.asdict(self).items():
+            _check_number(f"auxiliary.{name}", weight, 0)
 
 
 @dataclass(frozen=True)
@@ -151,13 +194,14 @@ class Config:
     network: NetworkConfig = field(default_factory=NetworkConfig)
     rollout: RolloutConfig = field(default_factory=RolloutConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)
+    auxiliary: AuxiliaryConfig = field(default_factory=AuxiliaryConfig)
     run: RunConfig = field(default_factory=RunConfig)
 
     def __post_init__(self) -> None:
         check_int("seed", self.seed, 0, 2**30 - 1)
         game = find_game(self.game)
         try:
-            game.make_rules(**self.rules)
+            rules = game.make_rules(**self.rules)
         except (TypeError, ValueError) as error:
             raise ValueError(f"rules: {error}") from None
         check_shares(self.rollout.opponents, game)
@@ -166,12 +210,13 @@ class Config:
                 f"option ppo.minibatches={self.ppo.minibatches} is not possible: it must divide rollout.steps, "
                 f"which is {self.rollout.steps}"
             )
-        if isinstance(self.ppo.entropy, dict):
-            groups = sorted(game.action_groups)
-            if sorted(self.ppo.entropy) != groups:
+        groups = sorted(game.action_groups)
+        for name, entropy in (("entropy", self.ppo.entropy), ("final_entropy", self.ppo.final_entropy)):
+            if isinstance(entropy, dict) and sorted(entropy) != groups:
                 raise ValueError(
-                    f"option ppo.entropy is not possible: it must be a number, or one for each of {', '.join(groups)}"
+                    f"option ppo.{name} is not possible: it must be a number, or one for each of {', '.join(groups)}"
                 )
+        Forecasting(game, rules.num_players, self.pad_seats, self.auxiliary)
 
     def to_dict(self) -> dict[str, Any]:
         """All settings as plain nested dictionaries."""

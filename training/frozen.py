@@ -1,7 +1,8 @@
-"""Policies that do not learn, in the other seats of the learner's tables."""
+"""Policies that do not learn, in the other seats of the learner's tables: checkpoints, and what the learner was."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from envs.game import Game
 from training.agents import PolicyAgent, load_agent
 from training.checkpoint import POLICY, CheckpointError, describe, find_checkpoint, read_manifest
 from training.network import PolicyNetwork
-from training.opponents import policy_names
+from training.opponents import SNAPSHOT, policy_names
 
 CERTAIN = 1e4
 """Logit of a greedy policy's action; all others have 0, which leaves them no chance in float32."""
@@ -28,7 +29,7 @@ class Frozen:
     network: PolicyNetwork
     greedy: bool
     """Always take the likeliest action; otherwise sample."""
-    digest: str
+    digest: str = ""
     """Digest of its weights, as its manifest gives it."""
 
     @torch.inference_mode()
@@ -41,6 +42,43 @@ class Frozen:
         certain = np.zeros_like(logits)
         certain[np.arange(len(best)), best] = CERTAIN
         return certain
+
+
+class Snapshots:
+    """Former policies of the learner, the oldest giving way to the newest.
+
+    Args:
+        network: the learner; all begin as it now is.
+        count: how many are kept.
+        every: decisions from one to the next.
+    """
+
+    def __init__(self, network: PolicyNetwork, count: int, every: int) -> None:
+        self.every = every
+        self.taken = 0
+        """Snapshots taken since the beginning."""
+        self.policies = [
+            Frozen(SNAPSHOT, copy.deepcopy(network).eval().requires_grad_(False), greedy=False) for _ in range(count)
+        ]
+
+    def keep(self, network: PolicyNetwork, decisions: int) -> None:
+        """Take a snapshot of the learner where one is due."""
+        if decisions // self.every > self.taken:
+            self.policies[self.taken % len(self.policies)].network.load_state_dict(network.state_dict())
+            self.taken = decisions // self.every
+
+    def state(self) -> dict[str, torch.Tensor]:
+        """All that `restore` needs."""
+        found = {"taken": torch.tensor(self.taken)}
+        for k, policy in enumerate(self.policies):
+            found |= {f"{k}.{name}": tensor for name, tensor in policy.network.state_dict().items()}
+        return found
+
+    def restore(self, state: Mapping[str, torch.Tensor]) -> None:
+        """Go on where others of the same count were; KeyError or RuntimeError if they do not fit."""
+        self.taken = int(state["taken"])
+        for k, policy in enumerate(self.policies):
+            policy.network.load_state_dict({name: state[f"{k}.{name}"] for name in policy.network.state_dict()})
 
 
 def load_frozen(

@@ -39,42 +39,151 @@ class PolicyNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.hidden = list(hidden)
-        self.dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
-        sizes = zip((num_features, *hidden), hidden, strict=False)
-        self.trunk = nn.ModuleList(nn.Linear(inputs, outputs) for inputs, outputs in sizes)
+        self.dtype = dtype_of(precision)
+        self.trunk = make_trunk(num_features, hidden, generator)
         groups = sorted(action_groups.items(), key=lambda item: item[1].start)
         self.heads = nn.ModuleDict({name: nn.Linear(hidden[-1], len(actions)) for name, actions in groups})
         self.value = nn.Linear(hidden[-1], 1)
         self.num_actions = sum(len(actions) for _, actions in groups)
-        for layer in self.linear_layers():
-            head = layer in self.heads.values()
-            gain = 0.01 if head else 1.0 if layer is self.value else sqrt(2)
-            nn.init.orthogonal_(layer.weight, gain, generator=generator)
-            nn.init.zeros_(layer.bias)
+        for layer in self.linear_layers()[len(hidden) :]:
+            init_linear(layer, 1.0 if layer is self.value else 0.01, generator)
 
     def linear_layers(self) -> list[nn.Linear]:
         """All linear layers: the trunk's from the input on, the heads in the order of their actions, the value."""
         return [module for module in self.modules() if isinstance(module, nn.Linear)]
 
-    def forward(self, observation: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return logits (B, A) and values (B,), float32, for observations (B, F) of zeros and ones of any type."""
-        layers = self.linear_layers()
-        trunk, outputs = layers[: len(self.hidden)], layers[len(self.hidden) :]
-        x = observation.to(self.dtype)
-        for layer in trunk:
-            x = linear(x, layer.weight.to(self.dtype), layer.bias.to(self.dtype)).relu_()
-        # The heads and the value are one matrix product: narrow ones run at a fraction of the machine's rate.
-        weight = torch.cat([layer.weight for layer in outputs])
-        bias = torch.cat([layer.bias for layer in outputs])
-        output = linear(x, weight.to(self.dtype), bias.to(self.dtype)).float()
+    def trunk_output(self, observation: torch.Tensor) -> torch.Tensor:
+        """The trunk's last layer, (B, H) in the matrix products' precision, for observations (B, F) of any type."""
+        return forward_trunk(self.trunk, observation, self.dtype)
+
+    def heads_output(self, hidden: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits (B, A) and values (B,), float32, for the trunk's output (B, H)."""
+        output = joint_linear(self.linear_layers()[len(self.hidden) :], hidden)
         logits, value = torch.split(output, [self.num_actions, 1], dim=1)
         return logits, value.squeeze(1)
 
-    def flops(self) -> tuple[int, int]:
-        """Floating-point operations of the matrix products for one observation: forward, and forward with backward.
+    def forward(self, observation: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return logits (B, A) and values (B,), float32, for observations (B, F) of zeros and ones of any type."""
+        return self.heads_output(self.trunk_output(observation))
 
-        A multiplication and an addition count as two; the input layer needs no gradient of its input.
-        """
-        sizes = [layer.in_features * layer.out_features for layer in self.linear_layers()]
-        forward = 2 * sum(sizes)
-        return forward, 3 * forward - 2 * sizes[0]
+    def flops(self) -> tuple[int, int]:
+        """See `count_flops`."""
+        return count_flops(self.linear_layers())
+
+
+class Critic(nn.Module):
+    """Estimates what a round brings a seat from the whole deal, which only learning may see.
+
+    A trunk of its own: the policy's must not depend on what its seat cannot know.
+
+    Args:
+        num_features: length S of a state, as `envs.game.full_features` writes it.
+        hidden: widths of the layers, at least one.
+        precision: as in `PolicyNetwork`.
+        generator: source of the first weights.
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        hidden: Sequence[int],
+        precision: str = "float32",
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        self.dtype = dtype_of(precision)
+        self.trunk = make_trunk(num_features, hidden, generator)
+        self.value = nn.Linear(hidden[-1], 1)
+        init_linear(self.value, 1.0, generator)
+
+    def forward(self, state: torch.Tensor) -> torch.Tensor:
+        """Values (B,), float32, for whole states (B, S) of zeros and ones of any type."""
+        return joint_linear([self.value], forward_trunk(self.trunk, state, self.dtype)).squeeze(1)
+
+    def flops(self) -> tuple[int, int]:
+        """See `count_flops`."""
+        return count_flops([module for module in self.modules() if isinstance(module, nn.Linear)])
+
+
+class Forecasts(nn.Module):
+    """Auxiliary heads on the policy's trunk: what its seat is asked to foresee while it learns.
+
+    Args:
+        hidden: width H of the trunk's last layer.
+        outputs: length of each forecast, by name.
+        precision: as in `PolicyNetwork`.
+        generator: source of the first weights.
+    """
+
+    def __init__(
+        self,
+        hidden: int,
+        outputs: Mapping[str, int],
+        precision: str = "float32",
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        self.dtype = dtype_of(precision)
+        self.heads = nn.ModuleDict({name: nn.Linear(hidden, length) for name, length in outputs.items()})
+        for head in self.layers():
+            init_linear(head, 0.01, generator)
+
+    def layers(self) -> list[nn.Linear]:
+        """The heads, in the order of their names as given."""
+        return [head for head in self.heads.values() if isinstance(head, nn.Linear)]
+
+    def forward(self, hidden: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Each forecast, (B, length) float32, by name, for the trunk's output (B, H)."""
+        layers = self.layers()
+        parts = torch.split(joint_linear(layers, hidden), [layer.out_features for layer in layers], dim=1)
+        return dict(zip(self.heads, parts, strict=True))
+
+    def flops(self) -> tuple[int, int]:
+        """Floating-point operations for one row: forward, and forward with backward."""
+        forward = 2 * sum(layer.in_features * layer.out_features for layer in self.layers())
+        return forward, 3 * forward
+
+
+def dtype_of(precision: str) -> torch.dtype:
+    """Type of the matrix products of a precision, ``float32`` or ``bfloat16``."""
+    return torch.bfloat16 if precision == "bfloat16" else torch.float32
+
+
+def init_linear(layer: nn.Linear, gain: float, generator: torch.Generator | None) -> None:
+    """Draw orthogonal weights of a gain, and set the biases to 0."""
+    nn.init.orthogonal_(layer.weight, gain, generator=generator)
+    nn.init.zeros_(layer.bias)
+
+
+def make_trunk(num_features: int, hidden: Sequence[int], generator: torch.Generator | None) -> nn.ModuleList:
+    """Linear layers of given widths."""
+    layers = [nn.Linear(i, o) for i, o in zip((num_features, *hidden), hidden, strict=False)]
+    for layer in layers:
+        init_linear(layer, sqrt(2), generator)
+    return nn.ModuleList(layers)
+
+
+def forward_trunk(trunk: nn.ModuleList, x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Apply linear layers, each followed by a rectifier, in a type."""
+    x = x.to(dtype)
+    for layer in trunk:
+        assert isinstance(layer, nn.Linear)
+        x = linear(x, layer.weight.to(dtype), layer.bias.to(dtype)).relu_()
+    return x
+
+
+def joint_linear(layers: Sequence[nn.Linear], x: torch.Tensor) -> torch.Tensor:
+    """Outputs of linear layers side by side, float32, as one product: narrow ones run at a fraction of the rate."""
+    weight = torch.cat([layer.weight for layer in layers])
+    bias = torch.cat([layer.bias for layer in layers])
+    return linear(x, weight.to(x.dtype), bias.to(x.dtype)).float()
+
+
+def count_flops(layers: Sequence[nn.Linear]) -> tuple[int, int]:
+    """Floating-point operations of the matrix products for one row: forward, and forward with backward.
+
+    A multiplication and an addition count as two; the first layer needs no gradient of its input.
+    """
+    sizes = [layer.in_features * layer.out_features for layer in layers]
+    forward = 2 * sum(sizes)
+    return forward, 3 * forward - 2 * sizes[0]

@@ -1,6 +1,7 @@
 """Who sits where while learning: the learner against itself and, at a share of the tables, against others.
 
-Others are built-in players by name, and frozen policies by the path of their checkpoint.
+Others are built-in players by name, former policies of the learner, and frozen policies by the path of their
+checkpoint.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from envs.agents import agent_names
 from envs.game import Game
 from envs.vector import PLAYER_ASK
 from training.agents import PATH, parse_spec
 
 SELF = "self"
 """Name of the tables at which the learner holds all seats."""
+SNAPSHOT = "snapshot"
+"""Name of those at which it meets former policies of its own."""
 
 
 class Tables(NamedTuple):
@@ -36,8 +40,8 @@ class Tables(NamedTuple):
 
 
 def player_names(game: Game) -> tuple[str, ...]:
-    """Names that shares may give: the learner itself, then the built-in players in the order of their codes."""
-    return (SELF, "random", *game.rule_players)
+    """Names that shares may give, paths of checkpoints besides: the learner, now and before, and built-in players."""
+    return (SELF, SNAPSHOT, "random", *game.rule_players)
 
 
 def policy_names(shares: Mapping[str, float], game: Game) -> tuple[str, ...]:
@@ -78,6 +82,7 @@ def seat_tables(
     """
     check_shares(shares, game)
     policies = policy_names(shares, game)
+    built_in = agent_names(game)
     kinds = (*(name for name in player_names(game) if shares.get(name, 0) > 0), *policies)
     ends = np.cumsum([shares[name] for name in kinds])
     generator = np.random.default_rng(seed)
@@ -90,6 +95,6 @@ def seat_tables(
             held = generator.integers(1, min(most_seats, num_players - 1) + 1)
             others = generator.permutation(num_players)[held:]
             learner[table, others] = False
-            if name not in policies:
-                players[table, others] = player_names(game).index(name) - 1
+            if name in built_in:
+                players[table, others] = built_in.index(name)
     return Tables(kinds, kind, players, learner)

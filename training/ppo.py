@@ -196,6 +196,46 @@ def seat_advantages(
             known[i, seat] = True
 
 
+@jit
+def seat_outcomes(turn: Any, ended: Any, outcome: Any, found: Any) -> None:
+    """Write what came of each decision's round for its seat.
+
+    Args:
+        turn: (T, N) seat of the decision at each step and table.
+        ended: (T, N) bool, whether a round ended after the decision.
+        outcome: (T, N, seats) what that round came to for each seat, -1 where it is not known.
+        found: (T, N) output; -1 where the round's end is not seen or not known.
+    """
+    steps, tables = turn.shape
+    seats = outcome.shape[2]
+    known = np.full((tables, seats), -1, np.int64)
+    for t in range(steps - 1, -1, -1):
+        for i in range(tables):
+            if ended[t, i]:
+                for s in range(seats):
+                    known[i, s] = outcome[t, i, s]
+            found[t, i] = known[i, turn[t, i]]
+
+
+def divergence(logits: torch.Tensor, other: torch.Tensor, legal: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
+    """Kullback-Leibler divergence (B,), nats, of the policy of `logits` from that of `other`, on legal actions.
+
+    Args:
+        logits: (B, A) float32.
+        other: (B, A) float32; takes no gradient.
+        legal: (B, A) integers, see above.
+        count: (B,) integers, see above.
+    """
+    width = max(int(count.max()), 1) if len(count) else 1
+    listed = legal[:, :width].long()
+    illegal = torch.arange(width, device=logits.device) >= count[:, None]
+    own, reference = (
+        x.gather(1, listed).masked_fill(illegal, -torch.inf).log_softmax(dim=1) for x in (logits, other.detach())
+    )
+    change = (own - reference).masked_fill(illegal, 0.0)
+    return (own.exp() * change).sum(dim=1)
+
+
 def clipped_policy_loss(
     log_probability: torch.Tensor, old_log_probability: torch.Tensor, advantage: torch.Tensor, clip: float
 ) -> torch.Tensor:

@@ -12,9 +12,9 @@ import torch
 
 from envs.vector import VectorEnv
 from training.frozen import Frozen
-from training.network import PolicyNetwork
+from training.network import Critic, PolicyNetwork
 from training.opponents import Tables
-from training.ppo import choose_actions, list_legal, seat_advantages
+from training.ppo import choose_actions, list_legal, seat_advantages, seat_outcomes
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,8 @@ class Decisions:
 
     observation: torch.Tensor
     """(T, N, F) uint8."""
+    state: torch.Tensor
+    """(T, N, S) uint8: the whole state, which begins with the observation; S = 0 where the environment writes none."""
     legal: torch.Tensor
     """(T, N, A) integers: lists of legal actions (see `training.ppo`)."""
     count: torch.Tensor
@@ -37,7 +39,9 @@ class Decisions:
     log_probability: torch.Tensor
     """(T, N) float32: its log-probability when it was chosen."""
     value: torch.Tensor
-    """(T, N) float32: the value estimated then."""
+    """(T, N) float32: the value of the position, as the critic that advantages come from estimated it."""
+    outcome: torch.Tensor
+    """(T, N) int16: the seat's `Game.forecast` of the round; -1 where it is not known, or not asked for."""
     advantage: torch.Tensor
     """(T, N) float32: the advantage, 0 for decisions that are not closed."""
     closed: torch.Tensor
@@ -48,13 +52,16 @@ class Rollout:
     """Games that go on from one call of `collect` to the next.
 
     Args:
-        env: the games; must skip forced moves and count statistics.
+        env: the games; must skip forced moves and count statistics. Where it writes states, it need not write
+            observations.
         tables: who sits at them.
         steps: decisions T of each table in a rollout.
         scatter: random moves, at most, that begin each game of the first reset.
         generator: source of the choices.
-        frozen: the policies that `tables` names, by that name. Their decisions take rows among those of the learner,
-            which are not learnt from and lend no value.
+        frozen: the policies that `tables` names, by that name, one or more of it; the tables of a name are shared out
+            among them. Their decisions take rows among those of the learner, which are not learnt from and lend no
+            value.
+        outcomes: whether `Game.forecast` is kept.
     """
 
     def __init__(
@@ -65,26 +72,33 @@ class Rollout:
         scatter: int = 0,
         generator: torch.Generator | None = None,
         frozen: Sequence[Frozen] = (),
+        outcomes: bool = False,
     ) -> None:
         self.env = env
         self.tables = tables
         self.generator = generator
-        self.frozen = {tables.kinds.index(policy.name): policy for policy in frozen}
-        """Policies by kind of table."""
+        self.frozen = list(frozen)
+        self._seated = _seat_policies(tables, self.frozen)
+        """(N,) index of the policy that holds the other seats, -1 where none does."""
+        self.outcomes = outcomes
         n, seats, actions = env.num_envs, env.num_players, env.num_actions
         self.turn = np.zeros((steps, n), np.int8)
         self.reward = np.zeros((steps, n, seats), np.float32)
         self.ended = np.zeros((steps, n), np.bool_)
         self.own = np.ones((steps, n), np.bool_)
         """(T, N) the decisions of the learner; the others are those of frozen policies."""
+        self._with_state = env.num_state_features > 0
+        seen = torch.zeros(steps, n, env.num_state_features or env.num_features, dtype=torch.uint8)
         self.decisions = Decisions(
-            observation=torch.zeros(steps, n, env.num_features, dtype=torch.uint8),
+            observation=seen[:, :, : env.num_features],
+            state=seen[:, :, : env.num_state_features],
             legal=torch.zeros(steps, n, actions, dtype=torch.uint8 if actions <= 256 else torch.int16),
             count=torch.zeros(steps, n, dtype=torch.int16),
             choice=torch.zeros(steps, n, dtype=torch.int16),
             action=torch.zeros(steps, n, dtype=torch.int64),
             log_probability=torch.zeros(steps, n),
             value=torch.zeros(steps, n),
+            outcome=torch.full((steps, n), -1, dtype=torch.int16),
             advantage=torch.zeros(steps, n),
             closed=torch.zeros(steps, n, dtype=torch.bool),
         )
@@ -94,28 +108,33 @@ class Rollout:
         """(N, seats, K) the game's statistics, summed over those rounds."""
         self.single_rounds: list[tuple[np.ndarray, np.ndarray]] = []
         """Tables (m,) and statistics (m, seats, K) of the rounds that ended alone in a step, for `Game.breakdown`."""
-        self._inputs = torch.empty(0)
+        self._single = np.zeros((steps, n, seats) if outcomes else (0, n, seats), np.int16)
+        """Outcomes of the rounds that ended alone in a step, -1 for others."""
+        self._inputs: dict[str, torch.Tensor] = {}
         self.batch = env.reset(scatter=scatter)
 
-    def collect(self, network: PolicyNetwork, discount: float, reward_scale: float = 1.0) -> Decisions:
+    def collect(
+        self, network: PolicyNetwork, discount: float, reward_scale: float = 1.0, critic: Critic | None = None
+    ) -> Decisions:
         """Play T decisions of each table and estimate their advantages.
 
         Args:
             network: decides; its values are in rewards times `reward_scale`.
             discount: lambda of the advantages.
             reward_scale: factor from rewards to what is learnt.
+            critic: estimates the values from whole states; None: the network does.
         """
         kept = self.decisions
         views = (kept.legal, kept.count, kept.choice, kept.action, kept.log_probability)
         legal, count, choice, action, log_probability = (tensor.numpy() for tensor in views)
-        observation = kept.observation.numpy()
+        seen = (kept.state if self._with_state else kept.observation).numpy()
         actor = copy.deepcopy(network).to(network.dtype)  # converts the weights once, not at each step
         uniform = torch.rand(kept.value.shape, generator=self.generator).numpy()
         self.statistics[:] = 0
         self.rounds[:] = 0
         self.single_rounds.clear()
-        for t in range(len(observation)):
-            observation[t] = self.batch.observation
+        for t in range(len(seen)):
+            seen[t] = self.batch.state if self._with_state else self.batch.observation
             self.turn[t] = self.batch.turn
             list_legal(self.batch.action_mask, legal[t], count[t])
             logits = self._logits(actor, t)
@@ -127,6 +146,12 @@ class Rollout:
             self.statistics += self.batch.statistics
             if self.env.game.breakdown is not None and (single := np.flatnonzero(self.batch.rounds == 1)).size:
                 self.single_rounds.append((single, self.batch.statistics[single]))
+            if self.outcomes:
+                self._note_outcomes(t)
+        if critic is not None:
+            self._judge(copy.deepcopy(critic).to(critic.dtype))
+        if self.outcomes:
+            seat_outcomes(self.turn, self.ended, self._single, kept.outcome.numpy())
         seat_advantages(
             self.turn,
             kept.value.numpy(),
@@ -140,6 +165,21 @@ class Rollout:
             kept.advantage.numpy()[~self.own] = 0.0
             kept.closed.numpy()[~self.own] = False
         return kept
+
+    def _note_outcomes(self, t: int) -> None:
+        """Keep what `Game.forecast` says of the rounds that have just ended, where a table ended just one."""
+        assert self.env.game.forecast is not None
+        statistic = self.env.game.statistics.index(self.env.game.forecast[0])
+        self._single[t] = np.where(self.batch.rounds[:, None] == 1, self.batch.statistics[:, :, statistic], -1)
+
+    @torch.inference_mode()
+    def _judge(self, critic: Critic) -> None:
+        """Write the values of the learner's positions, from whole states."""
+        kept = self.decisions
+        for t in range(len(kept.value)):
+            kept.value[t] = critic(kept.state[t])
+        if self.frozen:
+            kept.value.numpy()[~self.own] = 0.0
 
     @torch.inference_mode()
     def _logits(self, actor: PolicyNetwork, t: int) -> np.ndarray:
@@ -155,8 +195,8 @@ class Rollout:
         if (rows := np.flatnonzero(self.own[t])).size:
             logits, kept.value[t, rows] = actor(kept.observation[t, rows])
             wanted[rows] = logits.numpy()
-        for kind, policy in self.frozen.items():
-            if (rows := np.flatnonzero(~self.own[t] & (self.tables.kind == kind))).size:
+        for k, policy in enumerate(self.frozen):
+            if (rows := np.flatnonzero(~self.own[t] & (self._seated == k))).size:
                 wanted[rows] = policy.logits(kept.observation[t, rows], self.batch.action_mask[rows])
         return wanted
 
@@ -170,14 +210,18 @@ class Rollout:
             return None
         return torch.from_numpy(np.flatnonzero(self.own[times.numpy()]))
 
-    def inputs(self, times: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-        """Observations of some time steps of all tables as floats, (len(times) · N, F); valid until the next call."""
-        observation = self.decisions.observation
-        if self._inputs.shape[0] != len(times) or self._inputs.dtype != dtype:
-            self._inputs = torch.empty(len(times), *observation.shape[1:], dtype=dtype)
-        for rows, t in zip(self._inputs, times.tolist(), strict=True):
-            rows.copy_(observation[t])
-        return self._inputs.flatten(0, 1)
+    def inputs(self, times: torch.Tensor, dtype: torch.dtype, name: str = "observation") -> torch.Tensor:
+        """Observations (or states) of some time steps of all tables as numbers of a type, (len(times) · N, F or S).
+
+        They are valid until the next call for the same name.
+        """
+        kept: torch.Tensor = getattr(self.decisions, name)
+        room = self._inputs.get(name)
+        if room is None or room.shape[0] != len(times) or room.dtype != dtype:
+            room = self._inputs[name] = torch.empty(len(times), *kept.shape[1:], dtype=dtype)
+        for rows, t in zip(room, times.tolist(), strict=True):
+            rows.copy_(kept[t])
+        return room.flatten(0, 1)
 
     def state(self) -> dict[str, torch.Tensor]:
         """All that `restore` needs, as tensors of bytes."""
@@ -196,6 +240,16 @@ class Rollout:
         if self.generator is not None:
             self.generator.set_state(state["generator"])
         self.batch = self.env.set_state(games.reshape(-1).view(states.dtype))
+
+
+def _seat_policies(tables: Tables, policies: Sequence[Frozen]) -> np.ndarray:
+    """(N,) index of the policy at each table, -1 for none; the tables of a name are dealt out among its policies."""
+    seated = np.full(len(tables.kind), -1, np.int64)
+    for name in {policy.name for policy in policies}:
+        own = [k for k, policy in enumerate(policies) if policy.name == name]
+        here = np.flatnonzero(tables.kind == tables.kinds.index(name))
+        seated[here] = np.resize(own, len(here))
+    return seated
 
 
 class Outcome(NamedTuple):

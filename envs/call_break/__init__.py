@@ -73,6 +73,7 @@ GAME = Game(
     draw=trick_table.render,
     points=float(POINT),
     shares=("made", "missed"),
+    forecast=("tricks", 14),
     breakdown=("made", "call"),
     direction="counter-clockwise",
 )

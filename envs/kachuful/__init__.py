@@ -68,6 +68,7 @@ GAME = Game(
     state_layout=features.state_layout,
     statistics=engine.STATISTICS,
     shares=("exact", "over", "under"),
+    forecast=("tricks", PACK // 3 + 1),
     breakdown=("exact", "bid"),
     rule_players=players.RULE_PLAYERS,
     fields=FIELDS,

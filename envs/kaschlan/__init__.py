@@ -47,6 +47,7 @@ GAME = Game(
     state_layout=features.state_layout,
     statistics=results.STATISTICS,
     shares=("lost", "drawn", "truncated"),
+    forecast=("place", 6),
     rule_players=players.RULE_PLAYERS,
     fields=FIELDS,
     worst_round=lambda rules: -1.0,

@@ -50,7 +50,7 @@ def test_a_small_table_keeps_an_opponent() -> None:
 @pytest.mark.parametrize(
     ("shares", "text"),
     [
-        ({"self": 1, "clever": 1}, "no player 'clever' in Kachuful; choose among self, random, counting"),
+        ({"self": 1, "clever": 1}, "no player 'clever' in Kachuful; choose among self, snapshot, random, counting"),
         ({"self": -1, "random": 2}, "share self=-1"),
         ({"random": float("nan")}, "share random=nan"),
         ({"self": 0}, "all 0"),

@@ -1,0 +1,78 @@
+"""The processes that learn together, as ``torchrun`` starts them, and the sums that they share.
+
+Each rank plays tables of its own and computes the gradient of its part; what is learnt from is the sum over all ranks,
+so that they hold the same weights at every step. Without ``torchrun`` there is one rank, which shares with nobody.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+
+class Ranks:
+    """One process alone; the base of those that are several."""
+
+    rank = 0
+    size = 1
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this process writes files and shows progress: rank 0 alone does."""
+        return self.rank == 0
+
+    def add(self, tensors: Sequence[torch.Tensor]) -> None:
+        """Replace tensors, in place, by their sums over all ranks; shapes and types are the same on each."""
+
+    def any(self, flag: bool) -> bool:
+        """Whether the flag is set on any rank."""
+        return flag
+
+    def gather(self, thing: Any) -> list[Any]:
+        """What every rank gives, in their order; an empty list on ranks but the first."""
+        return [thing]
+
+    def close(self) -> None:
+        """Leave the others."""
+
+
+class ProcessGroup(Ranks):
+    """Ranks of torch.distributed: gloo on processors, nccl on GPUs."""
+
+    def __init__(self) -> None:
+        dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+        self.rank = dist.get_rank()
+        self.size = dist.get_world_size()
+
+    def add(self, tensors: Sequence[torch.Tensor]) -> None:
+        """See `Ranks`."""
+        # One message for all: each has a cost of its own, however short.
+        joined = torch.cat([tensor.detach().flatten() for tensor in tensors])
+        dist.all_reduce(joined)
+        for tensor, part in zip(tensors, torch.split(joined, [tensor.numel() for tensor in tensors]), strict=True):
+            tensor.detach().copy_(part.view_as(tensor))
+
+    def any(self, flag: bool) -> bool:
+        """See `Ranks`."""
+        count = torch.tensor([float(flag)])
+        self.add([count])
+        return bool(count > 0)
+
+    def gather(self, thing: Any) -> list[Any]:
+        """See `Ranks`."""
+        found: list[Any] | None = [None] * self.size if self.is_first else None
+        dist.gather_object(thing, found)
+        return found or []
+
+    def close(self) -> None:
+        """See `Ranks`."""
+        dist.destroy_process_group()
+
+
+def join_ranks() -> Ranks:
+    """The ranks that ``torchrun`` started this process among, or this process alone."""
+    return ProcessGroup() if int(os.environ.get("WORLD_SIZE", "1")) > 1 else Ranks()
