@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from training.command import run_command
+from training.command import FAILED, run_command
 
 if TYPE_CHECKING:
     from training.trainer import Trainer
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 def prepare(arguments: Sequence[str]) -> tuple[Trainer, Path]:
     """Set up the run that a command line asks for; returns its trainer and folder. ValueError says what is wrong."""
     # Importing takes seconds, and a Ctrl-C meanwhile should end quietly.
-    from training.checkpoint import find_checkpoint
+    from training.checkpoint import find_checkpoint, list_checkpoints
     from training.config import ConfigError, make_parser, parse_config
+    from training.ranks import join_ranks, was_restarted
     from training.trainer import Trainer
 
     parser = make_parser(prog="train.py", description=__doc__)
@@ -37,25 +38,42 @@ def prepare(arguments: Sequence[str]) -> tuple[Trainer, Path]:
         find_checkpoint(resumed)
         given = ["--config", str(Path(resumed) / "config.yaml"), *given]
     config, own = parse_config(parser, given)
-    run = Path(own.resume or own.out or time.strftime(f"runs/{config.game}-%Y%m%d-%H%M%S"))
     if own.resume and own.out:
         raise ConfigError("--resume goes on in its own folder; leave out --out")
-    if not own.resume and run.exists() and not (run.is_dir() and not any(run.iterdir())):
+    ranks = join_ranks()
+    if ranks.size > 1 and not (own.resume or own.out):
+        raise ConfigError("several processes need the name of the run's folder: --out FOLDER")
+    run = Path(own.resume or own.out or time.strftime(f"runs/{config.game}-%Y%m%d-%H%M%S"))
+    again = was_restarted() and bool(list_checkpoints(run))
+    if ranks.is_first and not own.resume and not was_restarted() and _is_taken(run):
         raise ConfigError(f"{run} already exists; give --out another folder, or go on with --resume {run}")
     with _patience():
-        trainer = Trainer(config)
-    if own.resume:
+        trainer = Trainer(config, ranks)
+    if own.resume or again:
         trainer.resume(run)
     return trainer, run
+
+
+def _is_taken(run: Path) -> bool:
+    return run.exists() and not (run.is_dir() and not any(run.iterdir()))
 
 
 def train(trainer: Trainer, run: Path) -> int:
     """Train to the end of the run's budget, or to a Ctrl-C; returns the exit code."""
     from training.checkpoint import find_checkpoint
+    from training.ranks import LostRankError
+    from training.trainer import DivergenceError
 
     if trainer.is_finished():
         print("nothing is left of the run's budget; raise --run.decisions or --run.minutes", file=sys.stderr)
-    finished = trainer.train(run)
+    try:
+        finished = trainer.train(run)
+    except (DivergenceError, LostRankError) as error:
+        print(f"train.py: {error}; the run keeps its last checkpoint", file=sys.stderr)
+        return FAILED
+    trainer.ranks.close()
+    if not trainer.ranks.is_first:
+        return 0
     print(f"checkpoint: {find_checkpoint(run)}")
     print(f"curves: tensorboard --logdir {run / 'tensorboard'}")
     if not finished:

@@ -7,11 +7,16 @@ so that they hold the same weights at every step. Without ``torchrun`` there is 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 import torch.distributed as dist
+
+
+class LostRankError(RuntimeError):
+    """Another rank has ended before its work was done, in one line."""
 
 
 class Ranks:
@@ -41,10 +46,10 @@ class Ranks:
 
 
 class ProcessGroup(Ranks):
-    """Ranks of torch.distributed: gloo on processors, nccl on GPUs."""
+    """Ranks of torch.distributed, by its gloo backend."""
 
     def __init__(self) -> None:
-        dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+        dist.init_process_group("gloo")
         self.rank = dist.get_rank()
         self.size = dist.get_world_size()
 
@@ -52,7 +57,8 @@ class ProcessGroup(Ranks):
         """See `Ranks`."""
         # One message for all: each has a cost of its own, however short.
         joined = torch.cat([tensor.detach().flatten() for tensor in tensors])
-        dist.all_reduce(joined)
+        with _all_there():
+            dist.all_reduce(joined)
         for tensor, part in zip(tensors, torch.split(joined, [tensor.numel() for tensor in tensors]), strict=True):
             tensor.detach().copy_(part.view_as(tensor))
 
@@ -65,7 +71,8 @@ class ProcessGroup(Ranks):
     def gather(self, thing: Any) -> list[Any]:
         """See `Ranks`."""
         found: list[Any] | None = [None] * self.size if self.is_first else None
-        dist.gather_object(thing, found)
+        with _all_there():
+            dist.gather_object(thing, found)
         return found or []
 
     def close(self) -> None:
@@ -73,6 +80,20 @@ class ProcessGroup(Ranks):
         dist.destroy_process_group()
 
 
+@contextmanager
+def _all_there() -> Iterator[None]:
+    """Say in one line that a rank is gone: the backend's errors differ by where it was lost."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise LostRankError(f"another process of the run has ended ({str(error).splitlines()[0]})") from None
+
+
 def join_ranks() -> Ranks:
     """The ranks that ``torchrun`` started this process among, or this process alone."""
     return ProcessGroup() if int(os.environ.get("WORLD_SIZE", "1")) > 1 else Ranks()
+
+
+def was_restarted() -> bool:
+    """Whether ``torchrun`` has started the ranks again after one of them was lost."""
+    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0

@@ -411,12 +411,14 @@ class Trainer:
         settings = self.config.run
         limit = self._time_limit()
         saved, pace = self.seconds, 0.0
-        if run is not None:
+        first = self.ranks.is_first
+        if run is not None and first:
             run.mkdir(parents=True, exist_ok=True)
             (run / "config.yaml").write_text(self.config.to_yaml(), encoding="utf-8")
-        curves = Curves(run / "tensorboard" if run is not None else None)
-        with Display(settings.decisions, quiet) as display, _interrupts() as interrupted:
-            while not self.is_finished() and not interrupted():
+        curves = Curves(run / "tensorboard" if run is not None and first else None)
+        with Display(settings.decisions, quiet or not first) as display, _interrupts() as interrupted:
+            # Clocks and signals differ between ranks: what one has met holds for all.
+            while not self.ranks.any(self.is_finished() or interrupted()):
                 values = self.update()
                 curves.add({**values, **(watch(display) if watch is not None else {})}, self.decisions)
                 pace += (values["charts/SPS"] - pace) * (0.1 if self.updates > 2 and pace else 1)
@@ -424,13 +426,14 @@ class Trainer:
                 done = max(self.decisions / settings.decisions, self.seconds / limit)
                 rewards = {kind: outcome.reward for kind, outcome in outcomes(self.rollouts).items()}
                 display.show(self.decisions, pace, max(0.0, left), done, rewards)
-                if run is not None and self.seconds - saved >= 60 * settings.checkpoint_minutes:
+                due = self.seconds - saved >= 60 * settings.checkpoint_minutes
+                if run is not None and self.ranks.any(due):
                     self.save(run)
                     saved = self.seconds
             if run is not None and self._saved_at != (run, self.decisions):
                 self.save(run)
         curves.close()
-        return not interrupted()
+        return not self.ranks.any(interrupted())
 
     def _state(self) -> dict[str, torch.Tensor]:
         """What `resume` needs besides the weights, the same on all ranks."""

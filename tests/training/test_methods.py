@@ -1,0 +1,308 @@
+"""What may be switched on while learning: critics of whole deals, forecasts, averages, snapshots, schedules."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import toy
+from test_trainer import tiny, weights
+
+from envs.game import find_game
+from envs.vector import VectorEnv
+from training.config import AuxiliaryConfig, Config, PPOConfig, RolloutConfig
+from training.forecasts import BIDS, HOLDERS, OUTCOME, Forecasting, Seen
+from training.frozen import Snapshots
+from training.network import Critic, PolicyNetwork
+from training.opponents import SNAPSHOT, seat_tables
+from training.ppo import divergence, masked_log_probabilities, seat_outcomes
+from training.rollout import Rollout
+from training.trainer import UNDONE_IN_A_ROW, DivergenceError, Trainer
+
+KACHUFUL = find_game("kachuful")
+ALL = AuxiliaryConfig(outcome=0.5, holders=0.3, bids=0.2)
+
+
+def everything(seed: int = 0, threads: int = 1) -> Config:
+    """All switches on."""
+    config = tiny(seed=seed, threads=threads)
+    return replace(
+        config,
+        network=replace(config.network, critic="deal", critic_hidden=[16]),
+        auxiliary=ALL,
+        rollout=replace(
+            config.rollout,
+            opponents={"self": 1.0, SNAPSHOT: 1.0, "heuristic": 1.0},
+            snapshots=2,
+            snapshot_decisions=300,
+        ),
+        ppo=replace(config.ppo, entropy={"bid": 0.05, "card": 0.01}, final_entropy=0.0, average=0.1, average_decay=0.9),
+    )
+
+
+def judged_rollout(shares: dict[str, float], **rules: Any) -> tuple[Rollout, PolicyNetwork, Critic]:
+    seats = KACHUFUL.make_rules(**rules).num_players
+    tables = seat_tables(KACHUFUL, seats, 16, shares, 2, 0)
+    env = VectorEnv(
+        KACHUFUL, 16, 7, observation=False, state=True, statistics=True, players=tables.players, skip_forced=True,
+        **rules,
+    )  # fmt: skip
+    net = PolicyNetwork(env.num_features, KACHUFUL.action_groups, [32], generator=torch.Generator().manual_seed(1))
+    critic = Critic(env.num_state_features, [16], generator=torch.Generator().manual_seed(2))
+    return Rollout(env, tables, 60, 20, torch.Generator().manual_seed(0), outcomes=True), net, critic
+
+
+def test_outcomes_reach_every_decision_of_their_round() -> None:
+    turn = np.array([[0], [1], [0], [1], [0]], np.int8)
+    ended = np.array([[0], [1], [0], [1], [0]], np.bool_)
+    outcome = np.full((5, 1, 2), -1, np.int16)
+    outcome[1, 0], outcome[3, 0] = (3, 4), (-1, -1)  # of the second round nothing is known
+    found = np.zeros((5, 1), np.int16)
+    seat_outcomes(turn, ended, outcome, found)
+    assert found[:, 0].tolist() == [3, 4, -1, -1, -1]
+
+
+def test_states_values_and_outcomes_are_those_of_the_games() -> None:
+    rules: dict[str, Any] = {"max_hand": 3}
+    rollout, net, critic = judged_rollout({"self": 1.0}, **rules)
+    env = VectorEnv(KACHUFUL, 16, 7, state=True, statistics=True, skip_forced=True, **rules)
+    batch = env.set_state(rollout.env.get_state())
+    kept = rollout.collect(net, 0.9, 1.0, critic)
+    waiting: list[list[tuple[int, int]]] = [[] for _ in range(16)]
+    checked = 0
+    tricks = KACHUFUL.statistics.index("tricks")
+    for t in range(60):
+        assert np.array_equal(kept.state[t], batch.state)
+        assert np.array_equal(kept.observation[t], batch.observation)
+        assert torch.allclose(kept.value[t], critic(kept.state[t]), atol=1e-5)
+        for i in range(16):
+            waiting[i].append((t, int(batch.turn[i])))
+        batch = env.step(kept.action[t].numpy())
+        for i in np.flatnonzero(batch.round_over).tolist():
+            for at, seat in waiting[i]:
+                expected = int(batch.statistics[i, seat, tricks]) if batch.rounds[i] == 1 else -1
+                assert int(kept.outcome[at, i]) == expected
+                checked += expected >= 0
+            waiting[i] = []
+    assert checked > 100
+    assert all(int(kept.outcome[at, i]) == -1 for i in range(16) for at, _ in waiting[i])
+
+
+def test_the_policy_cannot_see_the_deal() -> None:
+    """With other hidden cards and all that is seen the same, it wants the same; the critic's values differ."""
+    rollout, net, critic = judged_rollout({"self": 1.0})
+    kept = rollout.collect(net, 0.9, 1.0, critic)
+    other = kept.state.clone()
+    hidden = Forecasting(KACHUFUL, 4, False, ALL).others
+    other[:, :, hidden.start : hidden.stop] = other[:, :, hidden.start : hidden.stop].flip(2)
+    features = kept.observation.shape[2]
+    assert torch.equal(net(other[0, :, :features])[0], net(kept.observation[0])[0])
+    assert not torch.allclose(critic(other[0]), critic(kept.state[0]))
+
+
+def test_forecasts_that_are_right_cost_nothing() -> None:
+    rollout, net, critic = judged_rollout({"self": 1.0}, max_hand=3)
+    kept = rollout.collect(net, 0.9, 1.0, critic)
+    forecasting = Forecasting(KACHUFUL, 4, False, ALL)
+    state, outcome, action = (x[30] for x in (kept.state, kept.outcome, kept.action))
+    target = torch.arange(len(action), dtype=torch.float32)
+    certain = torch.zeros(len(action), forecasting.outputs[OUTCOME])
+    certain[torch.arange(len(action)), outcome.long().clamp_min(0)] = 50
+    held = torch.stack([state[:, forecasting.others.start + k] for k in range(3 * 52)], dim=1)
+    bids = KACHUFUL.action_groups["bid"]
+    expected = torch.full((len(action), len(bids)), 99.0)
+    is_bid = action >= bids.start
+    expected[is_bid, action[is_bid] - bids.start] = target[is_bid]
+    right = {OUTCOME: certain, HOLDERS: 100 * held.float() - 50, BIDS: expected}
+    seen = Seen(state, outcome, action, target)
+    assert set(forecasting.outputs) == set(right)
+    assert is_bid.any()
+    assert (~is_bid).any()
+    for name, loss in forecasting.losses(right, seen).items():
+        assert loss.shape == action.shape
+        assert loss.abs().max() < 1e-5, name
+        wrong = forecasting.losses({**right, name: -right[name]}, seen)[name]
+        assert wrong.max() > 1, name
+
+
+@pytest.mark.parametrize(
+    ("game", "weights", "text"),
+    [
+        ("kaschlan", {"bids": 0.1}, "auxiliary.bids is not possible: Kaschlan"),
+        ("toy", {"outcome": 0.1}, "auxiliary.outcome is not possible"),
+        ("kachuful", {"holders": -1.0}, "auxiliary.holders=-1.0"),
+    ],
+)
+def test_impossible_forecasts(game: str, weights: dict[str, float], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        Config(game=game, auxiliary=AuxiliaryConfig(**weights))
+
+
+@pytest.mark.parametrize("game", ["call_break", "kaschlan"])
+def test_all_games_can_forecast(game: str) -> None:
+    auxiliary = AuxiliaryConfig(outcome=0.1, holders=0.1, bids=0.1 if game == "call_break" else 0.0)
+    config = replace(tiny(), game=game, rules={}, auxiliary=auxiliary, rollout=RolloutConfig(tables=8, steps=64))
+    trainer = Trainer(replace(config, network=replace(config.network, critic="deal")))
+    curves = trainer.update()
+    for name in trainer.forecasting.outputs:
+        assert curves[f"losses/forecast_{name}"] > 0
+    assert all(np.isfinite(value) for value in curves.values())
+
+
+def test_divergence_against_the_definition() -> None:
+    generator = torch.Generator().manual_seed(0)
+    logits, other = torch.randn(2, 30, 9, generator=generator)
+    mask = torch.rand(30, 9, generator=generator) < 0.5
+    mask[:, 3] = True
+    legal, count = torch.zeros(30, 9, dtype=torch.uint8), mask.sum(dim=1)
+    for i in range(30):
+        legal[i, : count[i]] = mask[i].nonzero()[:, 0].to(torch.uint8)
+    logits.requires_grad_()
+    own, reference = masked_log_probabilities(logits, mask), masked_log_probabilities(other, mask)
+    terms = torch.where(mask, own.exp() * (own - reference), 0.0)
+    found = divergence(logits, other, legal, count)
+    assert torch.allclose(found, terms.nan_to_num().sum(dim=1), atol=1e-6)
+    assert torch.allclose(divergence(other, other, legal, count), torch.zeros(30), atol=1e-6)
+    (gradient,) = torch.autograd.grad(found.sum(), logits)
+    assert gradient.isfinite().all()
+    assert (gradient[~mask] == 0).all()
+
+
+def test_the_average_follows_slowly() -> None:
+    trainer = Trainer(everything())
+    assert trainer.average is not None
+    first = [parameter.clone() for parameter in trainer.average.parameters()]
+    trainer.update()
+    for slow, old, now in zip(trainer.average.parameters(), first, trainer.network.parameters(), strict=True):
+        assert torch.allclose(slow, 0.9 * old + 0.1 * now, atol=1e-6)
+
+
+def test_a_large_weight_holds_the_policy_at_its_average() -> None:
+    moved = []
+    for weight in (0.0, 100.0):
+        config = tiny()
+        trainer = Trainer(replace(config, ppo=replace(config.ppo, average=weight, average_decay=1.0)))
+        for _ in range(3):
+            trainer.update()
+        start = Trainer(tiny()).network.requires_grad_(False)
+        trainer.network.requires_grad_(False)
+        seen = trainer.rollouts[0].decisions.observation[0]
+        mask = torch.ones(len(seen), 89, dtype=torch.bool)
+        now, then = (masked_log_probabilities(net(seen)[0], mask) for net in (trainer.network, start))
+        moved.append(float((now.exp() * (now - then)).sum(dim=1).mean()))
+    assert moved[1] < 0.5 * moved[0]
+
+
+def test_snapshots_take_turns() -> None:
+    trainer = Trainer(tiny())
+    snapshots = Snapshots(trainer.network, 2, 1000)
+    first = torch.cat([p.flatten() for p in snapshots.policies[0].network.parameters()])
+    assert torch.equal(first, weights(trainer))
+    taken = []
+    for decisions in (999, 1000, 2500, 3000):
+        with torch.no_grad():
+            next(iter(trainer.network.parameters())).fill_(decisions)
+        snapshots.keep(trainer.network, decisions)
+        taken.append([float(next(iter(policy.network.parameters()))[0, 0]) for policy in snapshots.policies])
+    start = float(first[0])
+    assert taken == [[start, start], [1000, start], [1000, 2500], [3000, 2500]]
+    again = Snapshots(Trainer(tiny()).network, 2, 1000)
+    again.restore(snapshots.state())
+    assert again.taken == 3
+    assert float(next(iter(again.policies[1].network.parameters()))[0, 0]) == 2500
+
+
+def test_entropy_falls_along_its_schedule() -> None:
+    config = tiny()
+    ppo = replace(config.ppo, entropy={"bid": 0.1, "card": 0.02}, final_entropy={"bid": 0.0, "card": 0.04})
+    trainer = Trainer(replace(config, ppo=ppo))
+    found = [trainer._entropy_weight(done)[[0, 52]].tolist() for done in (0.0, 0.5, 1.0)]
+    assert np.allclose(found, [[0.02, 0.1], [0.03, 0.05], [0.04, 0.0]])
+    trainer.update()
+    assert trainer.entropy_weight[52] == pytest.approx(0.1)
+    trainer.update()
+    assert 0.07 < float(trainer.entropy_weight[52]) < 0.1
+
+
+def test_all_switches_add_up_to_one_gradient_over_threads() -> None:
+    trainer = Trainer(everything(threads=2))
+    halves = trainer.rollouts
+    for rollout in halves:
+        rollout.collect(trainer.network, 0.9, 0.1, trainer.critic)
+    times, scale = torch.arange(4), (torch.tensor(0.1), torch.tensor(2.0))
+    total = sum(int(rollout.decisions.closed[times].sum()) for rollout in halves)
+    parts = [trainer._gradient(rollout, times, scale, total)[0] for rollout in halves]
+    whole = Trainer(everything(threads=1)).rollouts[0]
+    whole.own[:] = np.concatenate([rollout.own for rollout in halves], axis=1)
+    for name in vars(whole.decisions):
+        joined = torch.cat([getattr(rollout.decisions, name) for rollout in halves], dim=1)
+        getattr(whole.decisions, name).copy_(joined)
+    for joint, *pieces in zip(trainer._gradient(whole, times, scale, total)[0], *parts, strict=True):
+        assert joint.abs().max() > 0
+        assert torch.allclose(joint, sum(pieces, torch.zeros(())), atol=1e-6)
+
+
+def test_resume_goes_on_exactly_with_all_switches(tmp_path: Path) -> None:
+    straight, stopped = Trainer(everything()), Trainer(everything())
+    for _ in range(5):
+        straight.update()
+    for _ in range(3):
+        stopped.update()
+    stopped.save(tmp_path)
+    resumed = Trainer(everything())
+    resumed.resume(tmp_path)
+    for _ in range(2):
+        resumed.update()
+    assert straight.snapshots is not None
+    assert straight.snapshots.taken > 3
+    ours, theirs = straight._state(), resumed._state()
+    assert set(ours) == set(theirs)
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+    assert torch.equal(weights(straight), weights(resumed))
+
+
+def test_a_diverged_update_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tiny()
+    trainer = Trainer(config)
+    trainer.update()
+    before = weights(trainer)
+    moments = [state["exp_avg"].clone() for state in trainer.optimizer.state.values()]
+    collect = trainer.rollouts[0].collect
+
+    def poisoned(*arguments: Any) -> Any:
+        batch = collect(*arguments)
+        batch.advantage[3, 4] = float("nan")
+        return batch
+
+    monkeypatch.setattr(trainer.rollouts[0], "collect", poisoned)
+    curves = trainer.update()
+    assert curves["charts/undone_updates"] == 1
+    assert torch.equal(weights(trainer), before)
+    now = [state["exp_avg"] for state in trainer.optimizer.state.values()]
+    assert all(torch.equal(a, b) for a, b in zip(moments, now, strict=True))
+    monkeypatch.undo()
+    trainer.update()
+    assert not torch.equal(weights(trainer), before)
+    assert all(parameter.isfinite().all() for parameter in trainer.network.parameters())
+
+
+def test_training_that_only_diverges_ends_in_one_line() -> None:
+    config = tiny()
+    run = replace(config.run, decisions=10**6)
+    trainer = Trainer(replace(config, run=run, ppo=PPOConfig(learning_rate=1.0, minibatches=4, max_kl=1e-9)))
+    before = weights(trainer)
+    for _ in range(UNDONE_IN_A_ROW - 1):
+        trainer.update()
+    assert torch.equal(weights(trainer), before)
+    with pytest.raises(DivergenceError, match=r"5 updates in a row diverged and were undone \(approximate KL"):
+        trainer.update()
+    assert torch.equal(weights(trainer), before)
+
+
+def test_toy_has_nothing_to_forecast() -> None:
+    assert toy.GAME.forecast is None
+    assert Forecasting(toy.GAME, 3, False, AuxiliaryConfig()).outputs == {}
