@@ -24,7 +24,7 @@ def prepare(arguments: Sequence[str]) -> tuple[Trainer, Path]:
     # Importing takes seconds, and a Ctrl-C meanwhile should end quietly.
     from training.checkpoint import find_checkpoint, list_checkpoints
     from training.config import ConfigError, make_parser, parse_config
-    from training.ranks import join_ranks, was_restarted
+    from training.ranks import join_ranks, restarts
     from training.trainer import Trainer
 
     parser = make_parser(prog="train.py", description=__doc__)
@@ -44,8 +44,8 @@ def prepare(arguments: Sequence[str]) -> tuple[Trainer, Path]:
     if ranks.size > 1 and not (own.resume or own.out):
         raise ConfigError("several processes need the name of the run's folder: --out FOLDER")
     run = Path(own.resume or own.out or time.strftime(f"runs/{config.game}-%Y%m%d-%H%M%S"))
-    again = was_restarted() and bool(list_checkpoints(run))
-    if ranks.is_first and not own.resume and not was_restarted() and _is_taken(run):
+    again = restarts() > 0 and bool(list_checkpoints(run))
+    if ranks.is_first and not own.resume and not restarts() > 0 and _is_taken(run):
         raise ConfigError(f"{run} already exists; give --out another folder, or go on with --resume {run}")
     with _patience():
         trainer = Trainer(config, ranks)

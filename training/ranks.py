@@ -49,7 +49,11 @@ class ProcessGroup(Ranks):
     """Ranks of torch.distributed, by its gloo backend."""
 
     def __init__(self) -> None:
-        dist.init_process_group("gloo")
+        with _all_there():
+            # A store of its own for each start: addresses of ranks that are gone would be found in a common one.
+            store, rank, size = next(dist.rendezvous("env://"))  # type: ignore[attr-defined]
+            store = dist.PrefixStore(f"start-{restarts()}", store)  # type: ignore[attr-defined]
+            dist.init_process_group("gloo", store=store, rank=rank, world_size=size)
         self.rank = dist.get_rank()
         self.size = dist.get_world_size()
 
@@ -86,7 +90,7 @@ def _all_there() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        raise LostRankError(f"another process of the run has ended ({str(error).splitlines()[0]})") from None
+        raise LostRankError(f"another process of the run is gone ({str(error).splitlines()[0]})") from None
 
 
 def join_ranks() -> Ranks:
@@ -94,6 +98,6 @@ def join_ranks() -> Ranks:
     return ProcessGroup() if int(os.environ.get("WORLD_SIZE", "1")) > 1 else Ranks()
 
 
-def was_restarted() -> bool:
-    """Whether ``torchrun`` has started the ranks again after one of them was lost."""
-    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
+def restarts() -> int:
+    """How often ``torchrun`` has started the ranks again after one of them was lost."""
+    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))
