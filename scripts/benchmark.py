@@ -20,7 +20,6 @@ train         the default training configuration end to end; matmul_share is the
 from __future__ import annotations
 
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -32,6 +31,7 @@ from jsonargparse import ArgumentParser, Namespace
 
 from training.benchmarks import NAMES, REPETITIONS, run
 from training.command import run_command
+from training.machine import machine
 
 IMPORT = "from time import perf_counter as now; start = now(); import envs; print(now() - start)"
 FIRST_GAME = """from time import perf_counter as now
@@ -94,17 +94,6 @@ def seconds_of(code: str, **environment: str) -> float:
     return float(result.stdout)
 
 
-def machine() -> dict[str, Any]:
-    """What the figures were measured on."""
-    model = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        entries = (line.partition(":") for line in cpuinfo.read_text().splitlines())
-        model = next((value.strip() for key, _, value in entries if key.strip() == "model name"), model)
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-    return {"processor": model, "cores": os.cpu_count(), "load_before": load}
-
-
 def build_parser() -> ArgumentParser:
     """The command line."""
     parser = ArgumentParser(
@@ -142,7 +131,12 @@ def report(args: Namespace, names: list[str]) -> None:
 
     from training.report import progress_bar, versions, write_json
 
-    meta: dict[str, Any] = {"machine": machine(), "seconds": args.seconds, "repetitions": REPETITIONS}
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    meta: dict[str, Any] = {
+        "machine": {**machine(), "load_before": load},
+        "seconds": args.seconds,
+        "repetitions": REPETITIONS,
+    }
     with progress_bar() as bar:
         task = bar.add_task("measuring", total=REPETITIONS * len(names))
         rates, meta["beside"] = run(names, args.seconds, lambda: bar.advance(task))
