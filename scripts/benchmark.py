@@ -4,7 +4,7 @@ python scripts/benchmark.py --json speed.json
 python scripts/benchmark.py --only kachuful/engine,kachuful/env --seconds 2 --startup
 
 Every figure is the median of five repetitions; the repetitions of different measurements alternate, so that all of them
-see the same machine. All run on one core except training, which uses two.
+see the same machine. All run on one core except train, which uses two.
 
 engine        the compiled loop alone, 1,024 games
 vector_uint8  `VectorEnv.step`, 2,048 games, with observations, masks and rewards; only step() is timed, drawing the
@@ -15,12 +15,15 @@ determinize   deals drawn for a seat, a thousand for each position, 8 to 23 move
 heuristic     whole games between copies of the last of the game's rule-based players
 train         the default training configuration end to end; matmul_share is the rate of the network's matrix products
               over that of plain matrix products of the same shapes and precision, measured before and after
+train_vs_sb3  decisions learnt per second, playing and learning, beside those (sb3) of MaskablePPO of sb3-contrib: both
+              on one thread in float32, at 256 tables, with the same network, epochs and size of minibatches; that one
+              plays one seat against random players, in a DummyVecEnv. Forced moves count on neither side. Needs the
+              extra plugins
 """
 
 from __future__ import annotations
 
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -30,8 +33,9 @@ from typing import Any
 
 from jsonargparse import ArgumentParser, Namespace
 
-from training.benchmarks import NAMES, REPETITIONS, run
+from training.benchmarks import NAMES, REPETITIONS, SB3, run
 from training.command import run_command
+from training.machine import machine
 
 IMPORT = "from time import perf_counter as now; start = now(); import envs; print(now() - start)"
 FIRST_GAME = """from time import perf_counter as now
@@ -94,17 +98,6 @@ def seconds_of(code: str, **environment: str) -> float:
     return float(result.stdout)
 
 
-def machine() -> dict[str, Any]:
-    """What the figures were measured on."""
-    model = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        entries = (line.partition(":") for line in cpuinfo.read_text().splitlines())
-        model = next((value.strip() for key, _, value in entries if key.strip() == "model name"), model)
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-    return {"processor": model, "cores": os.cpu_count(), "load_before": load}
-
-
 def build_parser() -> ArgumentParser:
     """The command line."""
     parser = ArgumentParser(
@@ -132,6 +125,14 @@ def prepare() -> tuple[Namespace, list[str]]:
         raise ValueError(f"--seconds {args.seconds} is not possible: it must be above 0 and below 3600")
     if args.json:
         check_json_path(Path(args.json))
+    if any(name.endswith(f"/{SB3}") for name in names):
+        from training.plugins.speed import missing
+
+        if reason := missing():
+            names = [name for name in names if not name.endswith(f"/{SB3}")]
+            if not names:
+                raise ValueError(f"{SB3} cannot be measured: {reason}")
+            print(f"benchmark.py: {SB3} is skipped: {reason}", file=sys.stderr)
     return args, list(dict.fromkeys(names))
 
 
@@ -142,7 +143,12 @@ def report(args: Namespace, names: list[str]) -> None:
 
     from training.report import progress_bar, versions, write_json
 
-    meta: dict[str, Any] = {"machine": machine(), "seconds": args.seconds, "repetitions": REPETITIONS}
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    meta: dict[str, Any] = {
+        "machine": {**machine(), "load_before": load},
+        "seconds": args.seconds,
+        "repetitions": REPETITIONS,
+    }
     with progress_bar() as bar:
         task = bar.add_task("measuring", total=REPETITIONS * len(names))
         rates, meta["beside"] = run(names, args.seconds, lambda: bar.advance(task))
@@ -155,6 +161,14 @@ def report(args: Namespace, names: list[str]) -> None:
             table.caption = f"Training runs at {rate['matmul_share']:.0%} of the rate of plain matrix products."
     console = Console()
     console.print(table)
+    for name, rate in rates.items():
+        if "ratio" in rate:
+            console.print(
+                f"{name}: {rate['median']:,.0f} decisions learnt per second, MaskablePPO {rate['sb3']:,.0f}: "
+                f"{rate['ratio']:.1f} times as many",
+                highlight=False,
+                soft_wrap=True,
+            )
     if args.startup:
         meta["startup"] = startup()
         for name, value in meta["startup"].items():

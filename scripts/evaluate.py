@@ -64,7 +64,11 @@ def prepare() -> dict[str, Any]:
     if args.json:
         check_json_path(Path(args.json))
     candidate = load_agent(args.candidate, args.game, greedy=not args.sampled)
+    digest = None
     if isinstance(candidate, PolicyAgent):
+        from training.checkpoint import policy_digest
+
+        digest = policy_digest(candidate.name.removesuffix(":sampled"))
         game, options = candidate.policy.game, dict(candidate.policy.rules)
     else:
         game, options = find_game(args.game), {}
@@ -72,14 +76,14 @@ def prepare() -> dict[str, Any]:
     rules = game.make_rules(**override(options, changes))
     names = split_specs(args.against) if args.against else agent_names(game)
     team = Team.load(game, rules, (args.candidate, *names), greedy=not args.sampled)
-    return {"args": args, "team": team}
+    return {"args": args, "team": team, "digest": digest}
 
 
 def _show(bar: Any, task: Any, done: int) -> None:
     bar.update(task, completed=done)
 
 
-def play(args: Any, team: Any) -> None:
+def play(args: Any, team: Any, digest: str | None) -> None:
     """Play the matches, print the table and write the file."""
     from rich.console import Console
 
@@ -102,7 +106,8 @@ def play(args: Any, team: Any) -> None:
         summaries = [summarize(*pair) for pair in zip(matches, reverses, strict=True)]
     Console().print(match_table(summaries))
     if args.json:
-        write_json(Path(args.json), match_document(matches, summaries, sys.argv, not args.sampled))
+        document = match_document(matches, summaries, sys.argv, not args.sampled, team.specs, digest)
+        write_json(Path(args.json), document)
 
 
 def main() -> int:

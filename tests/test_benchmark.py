@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from envs import SEAT_IDS
-from training.benchmarks import draw_actions
+from training.benchmarks import MEASUREMENTS, draw_actions
 
 SCRIPT = Path(__file__).parents[1] / "scripts" / "benchmark.py"
-KINDS = ("engine", "vector_uint8", "raw_env", "env", "determinize", "heuristic", "train")
+KINDS = ("engine", "vector_uint8", "raw_env", "env", "determinize", "heuristic", "train", "train_vs_sb3")
 GAMES = list(dict.fromkeys(SEAT_IDS.values()))
 NAMES = [f"{game}/{kind}" for game in GAMES for kind in KINDS]
 
@@ -49,6 +49,37 @@ def test_the_file_is_one_object_with_a_key_for_each_measurement(
 
 def test_all_names_are_known() -> None:
     assert list(runpy.run_path(str(SCRIPT))["NAMES"]) == NAMES
+
+
+@pytest.mark.parametrize("name", ["stable_baselines3", "sb3_contrib"])
+def test_the_other_library_is_left_out_where_it_is_missing(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+    path = tmp_path / "speed.json"
+    chosen = "kachuful/engine,kachuful/train_vs_sb3"
+    assert benchmark(monkeypatch, "--only", chosen, "--seconds", 0.01, "--json", path) == 0
+    (line,) = (line for line in capsys.readouterr().err.splitlines() if line.strip())
+    assert line.startswith("benchmark.py: train_vs_sb3 is skipped: it needs stable-baselines3 and sb3-contrib")
+    assert list(json.loads(path.read_text())) == ["kachuful/engine", "meta"]
+    assert benchmark(monkeypatch, "--only", "kachuful/train_vs_sb3") == 2
+    assert "pip install 'taash[plugins]'" in capsys.readouterr().err
+
+
+def test_both_rates_and_their_ratio_are_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def measurement(_seconds: float) -> dict[str, float]:
+        return {"rate": 30_000.0, "sb3": 2_000.0, "ratio": 15.0}
+
+    monkeypatch.setitem(MEASUREMENTS, "train_vs_sb3", lambda _game: measurement)
+    monkeypatch.setattr("training.plugins.speed.missing", lambda: None)
+    path = tmp_path / "speed.json"
+    assert benchmark(monkeypatch, "--only", "kachuful/train_vs_sb3", "--json", path) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "30,000 decisions learnt per second, MaskablePPO 2,000: 15.0 times as many" in shown
+    result = json.loads(path.read_text())["kachuful/train_vs_sb3"]
+    assert (result["median"], result["sb3"], result["ratio"]) == (30_000.0, 2_000.0, 15.0)
 
 
 @pytest.mark.parametrize(

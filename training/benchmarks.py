@@ -22,6 +22,10 @@ from envs.vector import VectorEnv
 REPETITIONS = 5
 ENGINE_GAMES = 1024
 VECTOR_GAMES = 2048
+SB3 = "train_vs_sb3"
+"""The measurement that needs the extra ``plugins``."""
+BESIDE = ("matmul_share", "sb3", "ratio")
+"""Figures whose medians stand beside a rate."""
 Measurement = Callable[[float], dict[str, float]]
 """Takes seconds, returns ``rate`` (decisions per second) and figures beside it."""
 
@@ -158,6 +162,29 @@ def train(game_name: str) -> Measurement:
     return measure
 
 
+def train_vs_sb3(game_name: str) -> Measurement:
+    """The trainer and MaskablePPO of sb3-contrib in turn: same network, epochs, minibatches and float32, one thread."""
+    from training.config import Config, NetworkConfig, PPOConfig, RolloutConfig, RunConfig
+    from training.plugins import speed
+    from training.speed import measure as measure_training
+
+    config = Config(
+        game=game_name,
+        network=NetworkConfig(precision="float32"),
+        rollout=RolloutConfig(tables=speed.ENVIRONMENTS),
+        ppo=PPOConfig(minibatches=16),
+        run=RunConfig(threads=1),
+    )
+    model = speed.make_model(config)
+
+    def measure(seconds: float) -> dict[str, float]:
+        sb3 = speed.measure(model, seconds, config.run.threads)
+        own = measure_training(config, seconds)["choices_per_second"]
+        return {"rate": own, "sb3": sb3, "ratio": own / sb3}
+
+    return measure
+
+
 def determinize(game_name: str) -> Measurement:
     """Deals drawn for a seat 8 to 23 moves after a game's beginning, prepared once for each thousand."""
     game = find_game(game_name)
@@ -219,6 +246,7 @@ MEASUREMENTS: dict[str, Callable[[str], Measurement]] = {
     "determinize": determinize,
     "heuristic": rule_player,
     "train": train,
+    SB3: train_vs_sb3,
 }
 # The package's own games, not those that others have made known to it: they need a module of PettingZoo's kind.
 NAMES = tuple(f"{game}/{name}" for game, place in GAMES.items() if place.startswith("envs.") for name in MEASUREMENTS)
@@ -242,8 +270,7 @@ def run(names: list[str], seconds: float, advance: Callable[[], object]) -> tupl
     }
     rates = {name: figures.pop("rate") for name, figures in spans.items()}
     for name, figures in spans.items():
-        if "matmul_share" in figures:
-            rates[name]["matmul_share"] = figures["matmul_share"]["median"]
+        rates[name] |= {key: figures[key]["median"] for key in BESIDE if key in figures}
     return rates, {name: figures for name, figures in spans.items() if figures}
 
 

@@ -24,6 +24,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 
 from envs.game import Game, find_game
+from training.machine import machine
 from training.network import PolicyNetwork
 from training.ppo import masked_log_probabilities
 
@@ -61,8 +62,8 @@ class Policy:
         """Choose a legal action for each observation.
 
         Args:
-            observation: (B, F) uint8, zeros and ones.
-            action_mask: (B, A) bool, at least one action of each row legal.
+            observation: (B, F) uint8 or any other type, zeros and ones.
+            action_mask: (B, A) bool, or zeros and ones, at least one action of each row legal.
             greedy: take the most probable action instead of drawing one.
             generator: source of the draws.
 
@@ -110,6 +111,8 @@ def save_checkpoint(
     entries = {
         "format": FORMAT,
         "taash": _version(),
+        "torch": torch.__version__,
+        "machine": machine(),
         **manifest,
         "network": {"hidden": network.hidden},
         "parts": {name: _digest(data) for name, data in parts.items()},
@@ -170,6 +173,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not isinstance(entries, dict) or entries.get("format") != FORMAT:
         raise CheckpointError(f"{path} is not a checkpoint of this version (format {FORMAT})")
     return entries
+
+
+def policy_digest(path: str | Path) -> str:
+    """SHA-256 of the weights' file of a checkpoint, or of a run's last one, as its manifest gives it."""
+    return str(read_manifest(find_checkpoint(path))["parts"][POLICY])
 
 
 def load_policy(path: str | Path) -> Policy:

@@ -240,7 +240,12 @@ def _text(mean: Estimate | None, between: str) -> str:
 
 
 def match_document(
-    matches: Sequence[Match], summaries: Sequence[Summary], command: Sequence[str], greedy: bool
+    matches: Sequence[Match],
+    summaries: Sequence[Summary],
+    command: Sequence[str],
+    greedy: bool,
+    specs: Sequence[str],
+    policy_sha256: str | None = None,
 ) -> dict[str, Any]:
     """All that is needed to judge and to repeat matches of one candidate, game and seed, as plain JSON types.
 
@@ -248,11 +253,15 @@ def match_document(
         matches: one or more matches.
         summaries: their summaries.
         command: the command line that was given.
-        greedy: whether policies took their likeliest actions.
+        greedy: whether policies took their likeliest actions, where their specs do not say so.
+        specs: of the candidate and of each match's opponent, as they were given.
+        policy_sha256: digest of the candidate's weights, where it is a checkpoint's policy.
     """
     first = matches[0]
     return {
         "command": list(command),
+        "specs": list(specs),
+        "policy_sha256": policy_sha256,
         "game": first.game.name,
         "rules": asdict(first.rules),
         "candidate": first.candidate,

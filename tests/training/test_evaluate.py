@@ -77,6 +77,8 @@ def test_a_table_and_a_file(
         str(path),
     ]
     assert (result["game"], result["candidate"], result["seed"]) == ("kachuful", "counting", 3)
+    assert result["specs"] == ["counting", "random", "counting"]
+    assert result["policy_sha256"] is None
     assert (result["deals"], result["games"], result["confidence"]) == (20, 80, 0.95)
     assert result["first_deal_seed"] == first_deal(3)
     assert result["rules"]["max_hand"] == 3

@@ -37,7 +37,7 @@ def printed(*matches: Match) -> str:
 
 def entries(match: Match) -> dict[str, Any]:
     """What a file says of a match."""
-    document = match_document([match], [summarize(match)], ["x"], True)
+    document = match_document([match], [summarize(match)], ["x"], True, ["one", "other"])
     assert json.loads(json.dumps(document, allow_nan=False)) == document
     return document["tables"][0]
 
