@@ -17,6 +17,7 @@ from envs.game import Game, determinize, find_game, prepare_deals, rule_player
 from envs.jit import PLAIN
 from envs.sampling import new_plan
 from envs.search.playout import play_out, round_values
+from envs.search.policy import policy_memory
 from envs.vector import VectorEnv
 from training.arena import play_match
 from training.search import InformationSet, MonteCarlo, PerfectInformation, Search
@@ -166,7 +167,7 @@ def test_montecarlo_is_the_mean_of_playouts_over_common_deals(rules: dict[str, A
                 if flags:
                     round_values(copy[0], record[0], flags, out)
                 else:
-                    play_out(copy[0], record[0], 1, scratch, out)
+                    play_out(copy[0], record[0], 1, policy_memory(), scratch, out)
                 total[action] += out[seat]
         np.testing.assert_allclose(found[i][legal], total[legal] / 5, atol=1e-9)
         assert np.isnan(np.delete(found[i], legal)).all()
