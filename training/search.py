@@ -167,7 +167,7 @@ class MonteCarlo(Search):
     halving: int = 1
     """1: the better actions get more deals, the worse ones are dropped in phases; 0: all meet all deals."""
     caution: float = 1.0
-    """Standard errors by which the mean of another action must lead the rule player's own choice."""
+    """Standard errors by which the mean of another action must lead the rule player's, or the prior's, own choice."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

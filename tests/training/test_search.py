@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import toy
 from games import ORACLES, VARIANTS
-
 from policies import save_policy
 
 from envs import loops
