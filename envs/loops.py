@@ -45,6 +45,14 @@ def nth_action(low: int, high: int, n: int) -> int:
 
 
 @jit
+def has_action(low: int, high: int, action: int) -> bool:
+    """Whether an action is in a pair of action words."""
+    if action < ACTION_WORD:
+        return bool((low >> action) & 1)
+    return bool((high >> (action - ACTION_WORD)) & 1)
+
+
+@jit
 def is_legal(state: Any, rules: Any, action: int) -> bool:
     """Whether an action (any integer) is legal for the seat to act."""
     low, high = legal(state, rules)

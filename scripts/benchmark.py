@@ -1,10 +1,11 @@
-"""Measure speed: decisions per second of random legal play, forced moves included, and of training.
+"""Measure speed: decisions per second of play and of training, milliseconds per decision of searches.
 
 python scripts/benchmark.py --json speed.json
 python scripts/benchmark.py --only kachuful/engine,kachuful/env --seconds 2 --startup
 
 Every figure is the median of five repetitions; the repetitions of different measurements alternate, so that all of them
-see the same machine. All run on one core except train, which uses two.
+see the same machine. All run on one core except training, which uses two. Rates count forced moves as decisions;
+searches are timed where there is a choice.
 
 engine        the compiled loop alone, 1,024 games
 vector_uint8  `VectorEnv.step`, 2,048 games, with observations, masks and rewards; only step() is timed, drawing the
@@ -19,6 +20,9 @@ train_vs_sb3  decisions learnt per second, playing and learning, beside those (s
               on one thread in float32, at 256 tables, with the same network, epochs and size of minibatches; that one
               plays one seat against random players, in a DummyVecEnv. Forced moves count on neither side. Needs the
               extra plugins
+search/…      searches with their default options (montecarlo-moves: weight=moves; ismcts-prior: with a policy of two
+              hidden layers of 256 units, random weights), each time at the same 20 positions of games between copies of
+              the last of the rule-based players
 """
 
 from __future__ import annotations
@@ -151,17 +155,21 @@ def report(args: Namespace, names: list[str]) -> None:
     }
     with progress_bar() as bar:
         task = bar.add_task("measuring", total=REPETITIONS * len(names))
-        rates, meta["beside"] = run(names, args.seconds, lambda: bar.advance(task))
-    table = Table("decisions per second")
+        entries, meta["units"], meta["beside"] = run(names, args.seconds, lambda: bar.advance(task))
+    table = Table()
+    table.add_column("measurement", no_wrap=True)
     for name in ("median", "min", "max"):
         table.add_column(name, justify="right")
-    for name, rate in rates.items():
-        table.add_row(name, *(f"{rate[key]:,.0f}" for key in ("median", "min", "max")))
-        if "matmul_share" in rate:
-            table.caption = f"Training runs at {rate['matmul_share']:.0%} of the rate of plain matrix products."
+    table.add_column("unit")
+    for name, entry in entries.items():
+        digits = 0 if entry["median"] >= 1000 else 2
+        figures = [f"{entry[key]:,.{digits}f}" for key in ("median", "min", "max")]
+        table.add_row(name, *figures, meta["units"][name])
+        if "matmul_share" in entry:
+            table.caption = f"Training runs at {entry['matmul_share']:.0%} of the rate of plain matrix products."
     console = Console()
     console.print(table)
-    for name, rate in rates.items():
+    for name, rate in entries.items():
         if "ratio" in rate:
             console.print(
                 f"{name}: {rate['median']:,.0f} decisions learnt per second, MaskablePPO {rate['sb3']:,.0f}: "
@@ -175,7 +183,7 @@ def report(args: Namespace, names: list[str]) -> None:
             console.print(f"{name}: {value:.2f} s")
     meta["versions"] = versions()
     if args.json:
-        write_json(Path(args.json), {**rates, "meta": meta})
+        write_json(Path(args.json), {**entries, "meta": meta})
 
 
 def main() -> int:

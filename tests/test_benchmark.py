@@ -11,12 +11,15 @@ import numpy as np
 import pytest
 
 from envs import SEAT_IDS
-from training.benchmarks import MEASUREMENTS, draw_actions
+from envs.game import find_game
+from training import benchmarks
+from training.benchmarks import MEASUREMENTS, draw_actions, search_positions
 
 SCRIPT = Path(__file__).parents[1] / "scripts" / "benchmark.py"
 KINDS = ("engine", "vector_uint8", "raw_env", "env", "determinize", "heuristic", "train", "train_vs_sb3")
+SEARCHES = ("montecarlo", "montecarlo-moves", "pimc", "ismcts", "ismcts-prior")
 GAMES = list(dict.fromkeys(SEAT_IDS.values()))
-NAMES = [f"{game}/{kind}" for game in GAMES for kind in KINDS]
+NAMES = [f"{game}/{kind}" for game in GAMES for kind in (*KINDS, *(f"search/{name}" for name in SEARCHES))]
 
 
 def benchmark(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
@@ -45,6 +48,34 @@ def test_the_file_is_one_object_with_a_key_for_each_measurement(
     assert result["meta"]["seconds"] == 0.01
     assert "engine" in result["meta"]["versions"]
     assert set(result["meta"]["machine"]) == {"processor", "cores", "load_before"}
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_searches_are_measured_in_milliseconds(
+    game: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(benchmarks, "SEARCH_POSITIONS", 2)
+    path = tmp_path / "speed.json"
+    chosen = [f"{game}/engine", *(f"{game}/search/{name}" for name in SEARCHES)]
+    assert benchmark(monkeypatch, "--only", ",".join(chosen), "--seconds", 0.001, "--json", path) == 0
+    result = json.loads(path.read_text())
+    shown = capsys.readouterr().out
+    assert list(result) == [*chosen, "meta"]
+    for name in chosen:
+        assert list(result[name]) == ["median", "min", "max"]
+        assert 0 < result[name]["min"] <= result[name]["median"] <= result[name]["max"]
+        assert name in shown
+    units = ["decisions/s", *["ms/decision"] * len(SEARCHES)]
+    assert list(result["meta"]["units"].items()) == list(zip(chosen, units, strict=True))
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_searches_are_measured_where_there_is_a_choice(game: str) -> None:
+    decisions, again = search_positions(find_game(game)), search_positions(find_game(game))
+    assert (decisions.action_mask.sum(axis=1) > 1).all()
+    assert len(np.unique(decisions.states)) == len(decisions) == benchmarks.SEARCH_POSITIONS
+    assert np.array_equal(decisions.states, again.states)
+    assert np.array_equal(decisions.keys, again.keys)
 
 
 def test_all_names_are_known() -> None:

@@ -3,8 +3,8 @@
 A spec is one of
 
 - ``random`` or a rule-based player of the game, such as ``heuristic``;
-- a search with options: ``montecarlo:deals=64``, ``pimc:deals=64,exact=5``, ``ismcts:iterations=2000``
-  (see `training.search`);
+- a search with options: ``montecarlo:deals=64``, ``pimc:deals=64,exact=5``, ``ismcts:iterations=2000``, guided by a
+  policy ``ismcts:iterations=300,prior=checkpoints/kachuful`` (see `training.search`);
 - the path of a checkpoint or of a run: ``checkpoints/kachuful``, its likeliest action unless told otherwise;
   ``checkpoints/kachuful:sampled`` samples, ``checkpoints/kachuful:greedy`` says that it does not;
 - a model of another library: ``sb3:model.zip``, also with ``:greedy`` or ``:sampled`` (see `training.plugins.sb3`);
@@ -129,7 +129,7 @@ def _read_options(name: str, text: str) -> dict[str, Any]:
         if option in found:
             raise ValueError(f"{name}: option {option!r} is there twice")
         if not equals or not value:
-            raise ValueError(f"{name}: option {option!r} has no value; write {option}={known[option]}")
+            raise ValueError(f"{name}: option {option!r} has no value; write {option}={known[option] or 'PATH'}")
         found[option] = _read_value(value, type(known[option]))
     return found
 
@@ -176,9 +176,7 @@ class PolicyAgent:
 
     def check_rules(self, rules: Any) -> None:
         """Raise ValueError where the policy was made for another number of seats."""
-        seats = self.policy.rules["num_players"]
-        if not self.policy.pad_seats and seats != rules.num_players:
-            raise ValueError(f"checkpoint {self.name} plays with {seats} players only, not with {rules.num_players}")
+        self.policy.check_rules(self.name, rules)
 
     def _inputs(self, decisions: Decisions) -> tuple[np.ndarray, np.ndarray]:
         """Observations and masks, repeated where they are few."""
@@ -220,7 +218,9 @@ def load_agent(text: str, game: str | Game | None = None, greedy: bool = True) -
     if found is None:
         raise ValueError(f"no checkpoint {text!r} (a built-in agent needs a game to be named too)")
     if spec.kind == SEARCH:
-        return SEARCHES[spec.name](**spec.options)
+        search = SEARCHES[spec.name](**spec.options)
+        search.check_game(found)
+        return search
     if spec.kind == PLAYER and spec.name in players:
         return find_agent(spec.name, found)
     if spec.kind == FACTORY:
@@ -239,8 +239,8 @@ def _load_policy(spec: Spec, game: Game | None, greedy: bool) -> PolicyAgent:
 
     folder = find_checkpoint(spec.name)
     policy = load_policy(folder)
-    if game is not None and policy.game.name != game.name:
-        raise ValueError(f"checkpoint {spec.name} plays {policy.game.title}, not {game.title}")
+    if game is not None:
+        policy.check_game(spec.name, game)
     said = spec.options.get("greedy")
     name = f"{folder}:sampled" if said is False else str(folder)
     return PolicyAgent(name, policy, greedy if said is None else said)

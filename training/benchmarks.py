@@ -6,18 +6,23 @@ import importlib
 import random
 import statistics
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from envs import loops
+from envs.agents import Decisions
 from envs.cards import random_below, random_bits, stream_key
-from envs.game import GAMES, find_game
+from envs.game import GAMES, Game, find_game
 from envs.jit import jit
 from envs.sampling import new_plan
 from envs.vector import VectorEnv
+from training.search import InformationSet, MonteCarlo, PerfectInformation, Search
 
 REPETITIONS = 5
 ENGINE_GAMES = 1024
@@ -26,8 +31,12 @@ SB3 = "train_vs_sb3"
 """The measurement that needs the extra ``plugins``."""
 BESIDE = ("matmul_share", "sb3", "ratio")
 """Figures whose medians stand beside a rate."""
+SEARCH_POSITIONS = 20
+SEARCH_APART = 7
+"""Moves by which each position that is searched lies deeper in its game than the one before."""
 Measurement = Callable[[float], dict[str, float]]
-"""Takes seconds, returns ``rate`` (decisions per second) and figures beside it."""
+"""Takes seconds, returns the figure that is named after its unit (see `UNITS`) and figures beside it."""
+UNITS = {"rate": "decisions/s", "milliseconds": "ms/decision"}
 
 
 def engine(game_name: str) -> Measurement:
@@ -238,6 +247,51 @@ def rule_player(game_name: str) -> Measurement:
     return measure
 
 
+def search_positions(game: Game) -> Decisions:
+    """Decisions with a choice in games of the last of the rule-based players, some moves apart from one another."""
+    rules = game.make_rules()
+    options, player = rules.record(), len(game.rule_players)
+    states, scratch = np.zeros(SEARCH_POSITIONS, game.state), np.zeros(1, game.state)
+    loops.start_games(states, options, 0)
+    for i in range(SEARCH_POSITIONS):
+        player_moves(states[i : i + 1], options, SEARCH_APART * i, player, scratch)
+        while loops.forced_action(states[i], options[0]) >= 0:
+            player_moves(states[i : i + 1], options, 1, player, scratch)
+    return Decisions(game, rules, states)
+
+
+def search(game_name: str, agent: Search) -> Measurement:
+    """One search at a fixed set of positions, each time all of them."""
+    decisions = search_positions(find_game(game_name))
+
+    def measure(seconds: float) -> dict[str, float]:
+        rounds, start = 0, perf_counter()
+        while (spent := perf_counter() - start) < seconds or rounds == 0:
+            agent.act(decisions)
+            rounds += 1
+        return {"milliseconds": 1000 * spent / (rounds * len(decisions))}
+
+    return measure
+
+
+def guided_search(game_name: str) -> Measurement:
+    """Tree search with the policy of a network of random weights."""
+    import torch
+
+    from training.checkpoint import describe, save_checkpoint
+    from training.network import PolicyNetwork
+
+    game = find_game(game_name)
+    rules = game.make_rules()
+    features = game.layout(rules.num_players, False).size
+    network = PolicyNetwork(features, game.action_groups, [256, 256], generator=torch.Generator().manual_seed(0))
+    with TemporaryDirectory() as folder:
+        path = save_checkpoint(Path(folder), network, {**describe(game, rules, False), "decisions": 0}, {})
+        agent = InformationSet(prior=str(path))
+        agent.check_game(game)  # loads the policy, while it is there
+    return search(game_name, agent)
+
+
 MEASUREMENTS: dict[str, Callable[[str], Measurement]] = {
     "engine": engine,
     "vector_uint8": vector_uint8,
@@ -247,16 +301,27 @@ MEASUREMENTS: dict[str, Callable[[str], Measurement]] = {
     "heuristic": rule_player,
     "train": train,
     SB3: train_vs_sb3,
+    "search/montecarlo": partial(search, agent=MonteCarlo()),
+    "search/montecarlo-moves": partial(search, agent=MonteCarlo(weight="moves")),
+    "search/pimc": partial(search, agent=PerfectInformation()),
+    "search/ismcts": partial(search, agent=InformationSet()),
+    "search/ismcts-prior": guided_search,
 }
 # The package's own games, not those that others have made known to it: they need a module of PettingZoo's kind.
 NAMES = tuple(f"{game}/{name}" for game, place in GAMES.items() if place.startswith("envs.") for name in MEASUREMENTS)
 
 
-def run(names: list[str], seconds: float, advance: Callable[[], object]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Measure in turn, `REPETITIONS` times; returns the entries of the names, and what was measured beside them."""
+def run(
+    names: list[str], seconds: float, advance: Callable[[], object]
+) -> tuple[dict[str, Any], dict[str, str], dict[str, Any]]:
+    """Measure in turn, `REPETITIONS` times.
+
+    Returns:
+        By name: its entry, the unit of that, and what was measured beside it.
+    """
     prepared = {}
     for name in names:
-        game_name, kind = name.split("/")
+        game_name, _, kind = name.partition("/")
         prepared[name] = MEASUREMENTS[kind](game_name)
         prepared[name](0.0)  # compiles, and warms what can be warmed
     found: dict[str, list[dict[str, float]]] = {name: [] for name in names}
@@ -268,10 +333,12 @@ def run(names: list[str], seconds: float, advance: Callable[[], object]) -> tupl
         name: {key: spread([repetition[key] for repetition in repetitions]) for key in repetitions[0]}
         for name, repetitions in found.items()
     }
-    rates = {name: figures.pop("rate") for name, figures in spans.items()}
+    found_units = {name: next(unit for unit in UNITS if unit in figures) for name, figures in spans.items()}
+    entries = {name: figures.pop(found_units[name]) for name, figures in spans.items()}
     for name, figures in spans.items():
-        rates[name] |= {key: figures[key]["median"] for key in BESIDE if key in figures}
-    return rates, {name: figures for name, figures in spans.items() if figures}
+        entries[name] |= {key: figures[key]["median"] for key in BESIDE if key in figures}
+    units = {name: UNITS[unit] for name, unit in found_units.items()}
+    return entries, units, {name: figures for name, figures in spans.items() if figures}
 
 
 def spread(values: list[float]) -> dict[str, float]:

@@ -51,6 +51,17 @@ class Policy:
     decisions: int
     """Decisions it was trained on."""
 
+    def check_game(self, name: str, game: Game) -> None:
+        """Raise ValueError where the policy, called `name`, was made for another game."""
+        if game.name != self.game.name:
+            raise ValueError(f"checkpoint {name} plays {self.game.title}, not {game.title}")
+
+    def check_rules(self, name: str, rules: Any) -> None:
+        """Raise ValueError where the policy, called `name`, was made for another number of seats."""
+        seats = self.rules["num_players"]
+        if not self.pad_seats and seats != rules.num_players:
+            raise ValueError(f"checkpoint {name} plays with {seats} players only, not with {rules.num_players}")
+
     @torch.inference_mode()
     def act(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import sqrt
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn.functional import linear
@@ -65,6 +66,15 @@ class PolicyNetwork(nn.Module):
     def forward(self, observation: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return logits (B, A) and values (B,), float32, for observations (B, F) of zeros and ones of any type."""
         return self.heads_output(self.trunk_output(observation))
+
+    @torch.inference_mode()
+    def policy_layers(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Weights (outputs, inputs) and biases (outputs,) of all layers from the input to the logits, float32."""
+        layers = self.linear_layers()
+        trunk, heads = layers[: len(self.hidden)], layers[len(self.hidden) : -1]
+        parts = [(layer.weight.data, layer.bias.data) for layer in trunk]
+        parts.append((torch.cat([head.weight for head in heads]), torch.cat([head.bias for head in heads])))
+        return [(weight.numpy(), bias.numpy()) for weight, bias in parts]
 
     def flops(self) -> tuple[int, int]:
         """See `count_flops`."""

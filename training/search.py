@@ -1,7 +1,8 @@
 """Agents that search: flat and perfect-information Monte Carlo, and information-set tree search (see `envs.search`).
 
-They play any game from its contract alone. What they do depends on the decisions' own keys and on counted budgets,
-never on time: it is the same on every machine, in any batch and with any number of threads.
+They play any game from its contract alone, and on request follow a trained policy (the option `Search.prior`). What
+they do depends on the decisions' own keys and on counted budgets, never on time: it is the same on every machine, in
+any batch and with any number of threads.
 """
 
 from __future__ import annotations
@@ -9,13 +10,20 @@ from __future__ import annotations
 import dataclasses
 from abc import abstractmethod
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from envs.agents import Decisions
+from envs.game import Game
 from envs.options import check_choice, check_int, fail
 from envs.search.flat import decide_flat, flat_memory
+from envs.search.policy import NO_NETWORK, POLICY, Network, join_layers, policy_memory
 from envs.search.tree import decide_tree, tree_memory
+
+if TYPE_CHECKING:
+    from training.checkpoint import Policy
 
 CANDIDATES = 4
 """Deals to be weighed for each that a search asks for."""
@@ -35,7 +43,10 @@ def check_number(option: str, value: object, low: float, high: float) -> None:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Search:
-    """What all searching agents share. Wrong options raise ValueError in one line."""
+    """What all searching agents share. Wrong options raise ValueError in one line.
+
+    The policy of a `prior` is loaded when it is first needed, once; a pickled agent loads it again where it arrives.
+    """
 
     weight: str = "none"
     """Sampled deals count alike (none), or by how well they explain bids or all moves (`envs.game.plausibility`)."""
@@ -43,11 +54,23 @@ class Search:
     """Steps between bids and the rule player's, or other moves than its, that make a deal e times less likely."""
     threads: int = 1
     """Threads that share the decisions of a batch."""
+    prior: str = ""
+    """Path of a checkpoint or run whose policy guides the search; none if empty."""
+    playouts: int = 0
+    """1: the policy's likeliest actions move all seats in playouts; 0: the game's strongest rule player does."""
 
     def __post_init__(self) -> None:
         check_choice("weight", self.weight, WEIGHTS)
         check_number("temperature", self.temperature, 0.01, 100)
         check_int("threads", self.threads, 1, 256)
+        if not isinstance(self.prior, str) or self.prior.endswith((":greedy", ":sampled")):
+            fail("prior", self.prior, "the path of a checkpoint or run, without :greedy or :sampled")
+        check_int("playouts", self.playouts, 0, 1)
+        if self.playouts and not self.prior:
+            fail("playouts", self.playouts, "0 where there is no prior")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     @property
     def name(self) -> str:
@@ -59,6 +82,29 @@ class Search:
             if getattr(self, field.name) != field.default
         ]
         return f"{kind}:{','.join(changed)}" if changed else kind
+
+    @cached_property
+    def _policy(self) -> Policy | None:
+        """The policy of the prior, if there is one; ValueError (`CheckpointError`) where it cannot be used."""
+        if not self.prior:
+            return None
+        from training.checkpoint import load_policy
+
+        return load_policy(self.prior)
+
+    @cached_property
+    def _network(self) -> Network:
+        return join_layers(self._policy.network.policy_layers()) if self._policy else NO_NETWORK
+
+    def check_game(self, game: Game) -> None:
+        """Raise ValueError where the prior cannot be used, or was made for another game."""
+        if self._policy:
+            self._policy.check_game(self.prior, game)
+
+    def check_rules(self, rules: Any) -> None:
+        """Raise ValueError where the prior cannot be used, or was made for another number of seats."""
+        if self._policy:
+            self._policy.check_rules(self.prior, rules)
 
     def act(self, decisions: Decisions) -> np.ndarray:
         """(B,) int64 legal actions."""
@@ -72,7 +118,11 @@ class Search:
         return self._decide(decisions, decisions.game.num_actions)[1]
 
     def _decide(self, decisions: Decisions, width: int) -> tuple[np.ndarray, np.ndarray]:
-        count = len(decisions)
+        # Beyond what the policy was made for, compiled code would read what is not there.
+        self.check_game(decisions.game)
+        self.check_rules(decisions.rules)
+        count, network = len(decisions), self._network
+        wide = self._policy is not None and self._policy.pad_seats
         chosen, worth = np.zeros(count, np.int64), np.full((count, width), np.nan)
         bounds = np.linspace(0, count, min(self.threads, max(count, 1)) + 1).astype(int)
 
@@ -80,7 +130,7 @@ class Search:
             # In blocks: an interrupt waits for the compiled code to return.
             for first in range(bounds[i], bounds[i + 1], BLOCK):
                 rows = slice(first, min(first + BLOCK, bounds[i + 1]))
-                self._search(decisions, rows, chosen[rows], worth[rows])
+                self._search(decisions, rows, policy_memory(network, wide), chosen[rows], worth[rows])
 
         # The compiled code holds no lock of the interpreter, so that threads do work side by side.
         if len(bounds) == 2:
@@ -94,21 +144,30 @@ class Search:
         """Deals to be weighed, of which the search draws."""
         return 0 if self.weight == "none" else min(max(deals * CANDIDATES, LEAST_CANDIDATES), MOST_CANDIDATES)
 
+    def _kind(self, game: Game) -> int:
+        """Who moves in playouts, as compiled code knows players."""
+        return POLICY if self.playouts else len(game.rule_players) - 1
+
     @abstractmethod
-    def _search(self, decisions: Decisions, rows: slice, chosen: np.ndarray, worth: np.ndarray) -> None:
-        """Decide some rows of the batch."""
+    def _search(
+        self, decisions: Decisions, rows: slice, policy: tuple[Any, ...], chosen: np.ndarray, worth: np.ndarray
+    ) -> None:
+        """Decide some rows of the batch; `policy` is from `policy_memory`."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MonteCarlo(Search):
-    """Flat Monte Carlo: each legal action in the same sampled deals, played out by the game's strongest rule player."""
+    """Flat Monte Carlo: each legal action in the same sampled deals, played out by the game's strongest rule player.
+
+    With a prior the policy's likeliest action takes the place of the rule player's own choice.
+    """
 
     deals: int = 64
     """Sampled deals for each action of a decision, on average."""
     halving: int = 1
     """1: the better actions get more deals, the worse ones are dropped in phases; 0: all meet all deals."""
     caution: float = 1.0
-    """Standard errors by which the mean of another action must lead the rule player's own choice."""
+    """Standard errors by which the mean of another action must lead the rule player's, or the prior's, own choice."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -119,12 +178,14 @@ class MonteCarlo(Search):
     def _ending(self) -> tuple[int, int]:
         return 0, 0
 
-    def _search(self, decisions: Decisions, rows: slice, chosen: np.ndarray, worth: np.ndarray) -> None:
+    def _search(
+        self, decisions: Decisions, rows: slice, policy: tuple[Any, ...], chosen: np.ndarray, worth: np.ndarray
+    ) -> None:
         game, (exact, nodes) = decisions.game, self._ending()
         decide_flat(
-            decisions.states[rows], decisions.options, decisions.keys[rows], len(game.rule_players) - 1, self.deals,
+            decisions.states[rows], decisions.options, decisions.keys[rows], self._kind(game), self.deals,
             self.halving == 1, exact, nodes, self.weight == "moves", float(self.temperature), float(self.caution),
-            flat_memory(game.state, game.num_actions, self._candidates(self.deals)), chosen, worth,
+            policy, flat_memory(game.state, game.num_actions, self._candidates(self.deals)), chosen, worth,
         )  # fmt: skip
 
 
@@ -148,7 +209,10 @@ class PerfectInformation(MonteCarlo):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class InformationSet(Search):
-    """Single-observer information-set Monte Carlo tree search with playouts by the game's strongest rule player."""
+    """Single-observer information-set Monte Carlo tree search with playouts by the game's strongest rule player.
+
+    With a prior the tree is grown by the PUCT rule, from the policy's probabilities, instead of UCB1.
+    """
 
     iterations: int = 2000
     """Sampled deals and playouts a decision."""
@@ -160,12 +224,16 @@ class InformationSet(Search):
         check_int("iterations", self.iterations, 1, MOST)
         check_number("c", self.c, 0, 100)
 
-    def _search(self, decisions: Decisions, rows: slice, chosen: np.ndarray, worth: np.ndarray) -> None:
+    def _search(
+        self, decisions: Decisions, rows: slice, policy: tuple[Any, ...], chosen: np.ndarray, worth: np.ndarray
+    ) -> None:
         game = decisions.game
         decide_tree(
-            decisions.states[rows], decisions.options, decisions.keys[rows], len(game.rule_players) - 1,
-            self.iterations, float(self.c), self.weight == "moves", float(self.temperature),
-            tree_memory(game.state, game.num_actions, self.iterations, self._candidates(self.iterations)),
+            decisions.states[rows], decisions.options, decisions.keys[rows], self._kind(game), self.iterations,
+            float(self.c), self.weight == "moves", float(self.temperature), policy,
+            tree_memory(
+                game.state, game.num_actions, self.iterations, self._candidates(self.iterations), bool(self.prior)
+            ),
             chosen, worth,
         )  # fmt: skip
 

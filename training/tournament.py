@@ -10,13 +10,14 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from envs.agents import Agent
 from envs.cards import stream_key
 from envs.game import find_game
 from training.agents import PolicyAgent
@@ -24,6 +25,7 @@ from training.arena import first_deal
 from training.crew import Crew, Team
 from training.played import Played, play_games, replay_games, start
 from training.report import versions, write_json
+from training.search import Search
 
 FORMAT = "taash-tournament-1"
 SETTINGS, GAMES, LOOKS = "tournament.json", "games.jsonl", "looks.txt"
@@ -45,23 +47,37 @@ class Settings:
     cross_deals: int
     """Deals that are also played as cross-play."""
     digests: tuple[str, ...]
-    """SHA-256 of each checkpoint's policy, empty for other agents."""
+    """SHA-256 of the policy of each checkpoint, or search with a prior; empty for other agents."""
 
 
 def settings_of(team: Team, seed: int, cross_deals: int) -> Settings:
     """Settings of a new tournament between a team's agents; checkpoints by their own folders."""
-    specs = [agent.name if isinstance(agent, PolicyAgent) else spec for agent, spec in _members(team)]
-    digests = [_digest(agent.name) if isinstance(agent, PolicyAgent) else "" for agent in team.agents]
+    specs = [_fixed_name(agent, spec) for agent, spec in zip(team.agents, team.specs, strict=True)]
+    digests = [_digest(agent) for agent in team.agents]
     return Settings(team.game.name, asdict(team.rules), tuple(specs), seed, cross_deals, tuple(digests))
 
 
-def _members(team: Team) -> list[tuple[Any, str]]:
-    return list(zip(team.agents, team.specs, strict=True))
+def _fixed_name(agent: Agent, spec: str) -> str:
+    """The spec of an agent, naming the checkpoint where it names a run."""
+    if isinstance(agent, Search) and agent.prior:
+        return replace(agent, prior=str(_find_checkpoint(agent.prior))).name
+    return agent.name if isinstance(agent, PolicyAgent) else spec
 
 
-def _digest(name: str) -> str:
-    path = Path(name.removesuffix(":sampled")) / "policy.safetensors"
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _digest(agent: Agent) -> str:
+    if isinstance(agent, PolicyAgent):
+        folder = Path(agent.name.removesuffix(":sampled"))
+    elif isinstance(agent, Search) and agent.prior:
+        folder = _find_checkpoint(agent.prior)
+    else:
+        return ""
+    return hashlib.sha256((folder / "policy.safetensors").read_bytes()).hexdigest()
+
+
+def _find_checkpoint(path: str) -> Path:
+    from training.checkpoint import find_checkpoint
+
+    return find_checkpoint(path)
 
 
 def labels(agents: Sequence[str]) -> list[str]:

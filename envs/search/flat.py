@@ -20,19 +20,20 @@ from envs.sampling import new_plan
 from envs.search.exact import DEPTH, SOLVER, advance_forced, solve
 from envs.search.playout import (
     best_action,
+    choose_action,
     draw_deal,
     draw_share,
     list_actions,
     play_out,
     round_values,
-    rule_action,
     weigh_deals,
 )
+from envs.search.policy import POLICY, has_policy
 
 ACTION = np.dtype(
     [
         ("total", np.float64),  # sum of outcomes for the seat to act
-        ("square", np.float64),  # sum of squared differences to the rule player's own choice
+        ("square", np.float64),  # sum of squared differences to the preferred action
         ("mark", np.float64),  # fingerprint of its outcomes in all these deals
         ("deals", np.int64),
         ("open", np.int64),  # 1 while it is still tried
@@ -79,7 +80,9 @@ def _solve_all(
 
 
 @jit
-def _play_all(base: Any, rules: Any, kind: int, actions: Any, count: int, stack: Any, seen: Any, found: Any) -> None:
+def _play_all(
+    base: Any, rules: Any, kind: int, policy: Any, actions: Any, count: int, stack: Any, seen: Any, found: Any
+) -> None:
     """Play the round out after each action."""
     for k in range(count):
         if found[k]["open"] == 0:
@@ -89,7 +92,7 @@ def _play_all(base: Any, rules: Any, kind: int, actions: Any, count: int, stack:
         if flags != 0:
             round_values(stack[0], rules, flags, found[k]["values"])
         else:
-            play_out(stack[0], rules, kind, seen, found[k]["values"])
+            play_out(stack[0], rules, kind, policy, seen, found[k]["values"])
 
 
 @jit
@@ -116,7 +119,7 @@ def drop_twins(found: Any, count: int, own: int) -> None:
 
 @jit
 def drop_worse(found: Any, count: int, own: int, keep: int) -> int:
-    """Leave the best `keep` actions open, the rule player's own choice beside them; returns how many are."""
+    """Leave the best `keep` actions open, the preferred one beside them; returns how many are."""
     left_open = 0
     for k in range(count):
         left_open += found[k]["open"]
@@ -133,7 +136,7 @@ def drop_worse(found: Any, count: int, own: int, keep: int) -> int:
 
 @jit
 def _rate(found: Any, count: int, own: int, caution: float, values: Any) -> None:
-    """Write mean outcomes, less what chance may have added to the lead over the rule player's own choice."""
+    """Write mean outcomes, less what chance may have added to the lead over the preferred action."""
     for k in range(count):
         values[k] = -np.inf
         if found[k]["open"] == 1:
@@ -146,7 +149,7 @@ def _rate(found: Any, count: int, own: int, caution: float, values: Any) -> None
 @jit
 def _decide(
     state: Any, rules: Any, key: int, kind: int, deals: int, halving: bool, exact: int, nodes: int, moves: bool,
-    temperature: float, caution: float, preferred: int, memory: Any,
+    temperature: float, caution: float, preferred: int, policy: Any, memory: Any,
 ) -> int:  # fmt: skip
     """Rate the legal actions of one redacted record, in ``memory``; returns their count, 0: there is no deal."""
     work, levels, plan, weights, actions, values, found = memory
@@ -182,7 +185,7 @@ def _decide(
             deal += 1
             near = exact > 0 and left(base, rules) <= exact * int(rules["num_players"])
             if not (near and _solve_all(base, rules, actions, count, nodes, stack, levels, found)):
-                _play_all(base, rules, kind, actions, count, stack, seen, found)
+                _play_all(base, rules, kind, policy, actions, count, stack, seen, found)
             _note(found, count, seat, own, share)
         if phase + 1 < phases:
             drop_twins(found, count, own)
@@ -206,6 +209,7 @@ def decide_flat(
     moves: bool,
     temperature: float,
     caution: float,
+    policy: Any,
     memory: Any,
     chosen: Any,
     worth: Any,
@@ -216,14 +220,16 @@ def decide_flat(
         states: (B,) records, redacted for the seat to act.
         options: (1,) options record.
         keys: (B,) int64 keys of the decisions' chance.
-        kind: rule player of the playouts.
+        kind: rule player of the playouts, or `POLICY`.
         deals: sampled deals for each action of a decision, on average.
         halving: whether better actions get more of them.
         exact: endings of at most this many moves a seat are solved; 0: none.
         nodes: most moves of solving one deal, all actions together; where that is too few the deal is played out.
         moves: whether weights go by all moves, not bids alone.
         temperature: of the weights of deals, where the memory has room for weights.
-        caution: standard errors by which another action must lead the rule player's choice.
+        caution: standard errors by which another action must lead the preferred one: the policy's likeliest or, where
+            there is none, the rule player's own choice.
+        policy: from `envs.search.policy.policy_memory`.
         memory: from `flat_memory`.
         chosen: (B,) int64, written: legal actions.
         worth: (B, A) float64, written: mean value of each legal action, NaN for others and for forced moves; or (B, 0).
@@ -237,10 +243,10 @@ def decide_flat(
         chosen[i] = forced_action(state, rules)
         if chosen[i] >= 0:
             continue
-        preferred = rule_action(state, rules, kind, work)
+        preferred = choose_action(state, rules, POLICY if has_policy(policy) else kind, policy, work)
         count = _decide(
             state, rules, int(keys[i]), kind, deals, halving, exact, nodes, moves, temperature, caution, preferred,
-            memory,
+            policy, memory,
         )  # fmt: skip
         chosen[i] = preferred
         if count > 0:

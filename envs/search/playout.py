@@ -1,4 +1,4 @@
-"""What all searches share: sampled deals, playing a round to its end by the rule player, and what that is worth."""
+"""What all searches share: sampled deals, playing a round to its end by one player, and what that is worth."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from envs.game import (
 )
 from envs.jit import jit, lowest_bit
 from envs.loops import advance, forced_action
+from envs.search.policy import POLICY, likeliest_action
 
 _CANDIDATE_STREAM, _CHOICE_STREAM = 1, 2
 _TIE = 1e-9
@@ -46,22 +47,35 @@ def round_values(state: Any, rules: Any, flags: int, out: Any) -> None:
 
 
 @jit
-def rule_action(state: Any, rules: Any, kind: int, seen: Any) -> int:
-    """What the rule player `kind` does in a full state: it sees the record redacted, in ``seen[0]``."""
+def choose_action(state: Any, rules: Any, kind: int, policy: Any, seen: Any) -> int:
+    """What a player does in a full state: it sees the record redacted, in ``seen[0]``.
+
+    Args:
+        state: the record of a game that has not ended.
+        rules: the options record.
+        kind: a rule player, or `POLICY`: the policy's likeliest action.
+        policy: from `envs.search.policy.policy_memory`.
+        seen: a record, overwritten.
+    """
     action = forced_action(state, rules)
     if action >= 0:
         return action
     seen[0] = state
     redact(seen[0], rules, int(state["turn"]))
+    if kind == POLICY:
+        return likeliest_action(seen[0], rules, policy)
     return rule_player(seen[0], rules, kind)
 
 
 @jit
-def play_out(state: Any, rules: Any, kind: int, seen: Any, out: Any) -> None:
-    """Let the rule player make all moves of a full state, in place, to the round's end; `out` as in `round_values`."""
+def play_out(state: Any, rules: Any, kind: int, policy: Any, seen: Any, out: Any) -> None:
+    """Let one player make all moves of a full state, in place, to the round's end.
+
+    `kind`, `policy` and `seen` are as in `choose_action`, `out` as in `round_values`.
+    """
     flags = 0
     while flags == 0:
-        flags = advance(state, rules, rule_action(state, rules, kind, seen))
+        flags = advance(state, rules, choose_action(state, rules, kind, policy, seen))
     round_values(state, rules, flags, out)
 
 

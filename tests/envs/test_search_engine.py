@@ -17,6 +17,7 @@ from envs.sampling import new_plan
 from envs.search.exact import DEPTH, SOLVER, solve
 from envs.search.flat import ACTION, drop_twins, drop_worse
 from envs.search.playout import best_action, chosen_candidate, play_out, round_values
+from envs.search.policy import policy_memory
 from envs.vector import VectorEnv
 
 KACHUFUL = find_game("kachuful")
@@ -125,7 +126,7 @@ def test_a_playout_is_what_the_rule_player_plays(kind: str) -> None:
         states = np.zeros(1, game.state)
         loops.start_games(states, record, seed)
         copy, out, scratch = states.copy(), np.zeros(8, np.float32), np.zeros(1, game.state)
-        play_out(copy[0], record[0], strongest - 1, scratch, out)
+        play_out(copy[0], record[0], strongest - 1, policy_memory(), scratch, out)
         flags = 0
         while not flags:
             action = loops.player_action(states[0], record[0], strongest, scratch)

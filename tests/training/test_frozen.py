@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 import torch
 import toy
+from policies import save_policy
 
 from envs.game import find_game
 from envs.vector import VectorEnv
-from training.checkpoint import CheckpointError, describe, load_policy, save_checkpoint
+from training.checkpoint import CheckpointError, load_policy
 from training.config import Config, ConfigError, NetworkConfig, PPOConfig, RolloutConfig, RunConfig, read_config
 from training.frozen import load_frozen
 from training.network import PolicyNetwork
@@ -23,19 +24,6 @@ from training.speed import measure
 from training.trainer import Trainer
 
 KACHUFUL = find_game("kachuful")
-
-
-def save_policy(folder: Path, game: str = "toy", seed: int = 1, pad_seats: bool = False, **rules: Any) -> str:
-    """A policy of random weights that has clear preferences; returns its path."""
-    found = find_game(game)
-    options = found.make_rules(**rules)
-    size = found.layout(options.num_players, pad_seats).size
-    generator = torch.Generator().manual_seed(seed)
-    network = PolicyNetwork(size, found.action_groups, [16], generator=generator)
-    for head in network.heads.values():
-        torch.nn.init.normal_(head.weight, generator=generator)
-    save_checkpoint(folder, network, {**describe(found, options, pad_seats), "decisions": 1}, {})
-    return str(folder)
 
 
 def tiny(shares: dict[str, float], threads: int = 1, game: str = "toy", **rules: Any) -> Config:

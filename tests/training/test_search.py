@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 import toy
 from games import ORACLES, VARIANTS
+from policies import save_policy
 
 from envs import loops
 from envs.agents import Decisions, find_agent
@@ -17,11 +19,14 @@ from envs.game import Game, determinize, find_game, prepare_deals, rule_player
 from envs.jit import PLAIN
 from envs.sampling import new_plan
 from envs.search.playout import play_out, round_values
+from envs.search.policy import policy_memory
 from envs.vector import VectorEnv
 from training.arena import play_match
 from training.search import InformationSet, MonteCarlo, PerfectInformation, Search
 
 KACHUFUL = find_game("kachuful")
+PRIOR = "policy"
+"""Stands for a checkpoint of the game that is played."""
 AGENTS: list[Search] = [
     MonteCarlo(deals=6),
     MonteCarlo(deals=6, halving=0),
@@ -29,9 +34,34 @@ AGENTS: list[Search] = [
     PerfectInformation(deals=4, exact=2, weight="bids", nodes=500),
     InformationSet(iterations=40),
     InformationSet(iterations=30, weight="bids"),
+    MonteCarlo(deals=6, prior=PRIOR),
+    PerfectInformation(deals=4, exact=2, nodes=500, prior=PRIOR, playouts=1),
+    InformationSet(iterations=40, prior=PRIOR),
+    InformationSet(iterations=20, weight="moves", prior=PRIOR, playouts=1),
 ]
 NAMES = [agent.name for agent in AGENTS]
-CLEVER = [MonteCarlo(deals=20, caution=0), PerfectInformation(deals=20, caution=0), InformationSet(iterations=300)]
+Policies = Callable[..., Search]
+CLEVER = [
+    MonteCarlo(deals=20, caution=0),
+    PerfectInformation(deals=20, caution=0),
+    InformationSet(iterations=300),
+    MonteCarlo(deals=20, caution=0, prior=PRIOR, playouts=1),
+    InformationSet(iterations=300, prior=PRIOR),
+]
+
+
+@pytest.fixture(scope="module")
+def policies(tmp_path_factory: pytest.TempPathFactory) -> Policies:
+    """Makes agents with a prior ready for a game and a number of seats."""
+    folder = tmp_path_factory.mktemp("policies")
+
+    def ready(agent: Search, game: Game, seats: int = 4) -> Search:
+        path = folder / f"{game.name}{seats}"
+        if agent.prior and not path.exists():
+            save_policy(path, game.name, num_players=seats)
+        return replace(agent, prior=str(path) if agent.prior else "")
+
+    return ready
 
 
 def some_decisions(game: Game, count: int, moves: int = 40, **options: Any) -> tuple[np.ndarray, Any]:
@@ -49,8 +79,9 @@ def toy_position(hands: list[list[str]], trick: list[list[Any]], seen: list[list
     return states
 
 
-@pytest.mark.parametrize("agent", CLEVER, ids=["montecarlo", "pimc", "ismcts"])
-def test_the_dominating_card_is_played(agent: Search) -> None:
+@pytest.mark.parametrize("agent", CLEVER, ids=[agent.name for agent in CLEVER])
+def test_the_dominating_card_is_played(agent: Search, policies: Policies) -> None:
+    agent = policies(agent, toy.GAME, 3)
     # Seat 2 holds the last two spades: the king takes this trick and the jack the next, if the king goes first.
     states = toy_position(
         [["JD"], ["QD"], ["KS", "JS"]], [[0, "QS"], [1, "JC"]],
@@ -125,7 +156,8 @@ def open_positions(count: int) -> list[np.ndarray]:
     return found
 
 
-def test_with_open_cards_pimc_and_tree_search_find_the_best_moves() -> None:
+def test_with_open_cards_pimc_and_tree_search_find_the_best_moves(policies: Policies) -> None:
+    guided = policies(InformationSet(iterations=2000, prior=PRIOR), toy.GAME, 3)
     rules = toy.GAME.make_rules(num_players=3)
     record, clear = rules.record(), 0
     for states in open_positions(4 if PLAIN else 25):
@@ -138,6 +170,7 @@ def test_with_open_cards_pimc_and_tree_search_find_the_best_moves() -> None:
         clear += 1
         best = [action for action in first if first[action] == max(first.values())]
         assert int(InformationSet(iterations=2000).act(decisions)[0]) in best
+        assert int(guided.act(decisions)[0]) in best
         assert int(PerfectInformation(deals=2, caution=0).act(decisions)[0]) in best
     assert clear > (0 if PLAIN else 5)
 
@@ -166,7 +199,7 @@ def test_montecarlo_is_the_mean_of_playouts_over_common_deals(rules: dict[str, A
                 if flags:
                     round_values(copy[0], record[0], flags, out)
                 else:
-                    play_out(copy[0], record[0], 1, scratch, out)
+                    play_out(copy[0], record[0], 1, policy_memory(), scratch, out)
                 total[action] += out[seat]
         np.testing.assert_allclose(found[i][legal], total[legal] / 5, atol=1e-9)
         assert np.isnan(np.delete(found[i], legal)).all()
@@ -175,7 +208,8 @@ def test_montecarlo_is_the_mean_of_playouts_over_common_deals(rules: dict[str, A
 
 @pytest.mark.parametrize("agent", AGENTS, ids=NAMES)
 @pytest.mark.parametrize("game", [toy.GAME, KACHUFUL], ids=["toy", "kachuful"])
-def test_neither_the_batch_nor_the_threads_change_a_choice(game: Game, agent: Search) -> None:
+def test_neither_the_batch_nor_the_threads_change_a_choice(game: Game, agent: Search, policies: Policies) -> None:
+    agent = policies(agent, game)
     states, rules = some_decisions(game, 20)
     decisions = Decisions(game, rules, states, 3)
     whole, values = agent.act(decisions), agent.values(decisions)
@@ -193,7 +227,8 @@ def test_neither_the_batch_nor_the_threads_change_a_choice(game: Game, agent: Se
 
 
 @pytest.mark.parametrize("agent", AGENTS, ids=NAMES)
-def test_a_search_sees_no_hidden_card(agent: Search) -> None:
+def test_a_search_sees_no_hidden_card(agent: Search, policies: Policies) -> None:
+    agent = policies(agent, KACHUFUL)
     states, rules = some_decisions(KACHUFUL, 20, num_players=4)
     swapped = states.copy()
     for i in range(len(states)):
@@ -206,7 +241,7 @@ def test_a_search_sees_no_hidden_card(agent: Search) -> None:
 
 
 @pytest.mark.parametrize("rules", [{"blind": "forced"}, {"single_card": "forehead"}, {"single_card": "face_down"}])
-def test_a_search_sees_no_hidden_card_of_its_own(rules: dict[str, Any]) -> None:
+def test_a_search_sees_no_hidden_card_of_its_own(rules: dict[str, Any], policies: Policies) -> None:
     env = VectorEnv(KACHUFUL, 4, max_hand=1, **rules)
     env.reset()
     states = env.get_state()
@@ -216,6 +251,7 @@ def test_a_search_sees_no_hidden_card_of_its_own(rules: dict[str, Any]) -> None:
         used = sum(int(hand) for hand in states["hands"][i])
         swapped["hands"][i, seat] = next(1 << card for card in range(52) if not used >> card & 1)
     for agent in AGENTS:
+        agent = policies(agent, KACHUFUL)
         values = [agent.values(Decisions(KACHUFUL, env.rules, given)) for given in (states, swapped)]
         assert np.array_equal(*values, equal_nan=True)
 
@@ -233,13 +269,14 @@ def test_every_variant_is_played_legally(case: str, agent: Search) -> None:
     assert np.isfinite(match.place).all()
 
 
-def test_a_decision_without_choice_is_made_without_search() -> None:
+def test_a_decision_without_choice_is_made_without_search(policies: Policies) -> None:
     env = VectorEnv(KACHUFUL, 1, max_hand=1)
     batch = env.reset()
     while batch.action_mask.sum() > 1:
         batch = env.step(batch.action_mask.argmax(axis=1))
     decisions = Decisions(KACHUFUL, env.rules, env.get_state())
     for agent in AGENTS:
+        agent = policies(agent, KACHUFUL)
         assert agent.act(decisions)[0] == batch.action_mask[0].argmax()
         assert np.isnan(agent.values(decisions)).all()
 

@@ -1,0 +1,139 @@
+"""Policies inside the search: a multilayer perceptron evaluated by compiled code, from plain arrays.
+
+A network is two arrays whatever its depth and widths, so that compiled code serves them all, and none at all. Sums go
+over the inputs in ascending order, whole rows of weights at a time: vector instructions then add what a loop would add
+one by one, and every machine rounds alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from envs.game import features, legal
+from envs.jit import jit
+from envs.loops import has_action
+
+POLICY = -1
+"""Stands for the policy where compiled code asks for the number of a rule player."""
+
+Network = tuple[np.ndarray, np.ndarray]
+"""Weights, float32, and sizes, int64: the number of features, the widths of the hidden layers, the number of actions.
+
+Each layer's weights are a matrix (inputs, outputs) in rows, then its biases; the layers follow one another.
+"""
+NO_NETWORK: Network = np.zeros(0, np.float32), np.zeros(0, np.int64)
+
+
+def join_layers(layers: Sequence[tuple[np.ndarray, np.ndarray]]) -> Network:
+    """Make a network of its layers, from the features on; between them are rectifiers.
+
+    Args:
+        layers: weights (outputs, inputs) and biases (outputs,) of each; the outputs of the last are the logits.
+
+    Raises:
+        ValueError: no layers, or layers that do not follow one another.
+    """
+    sizes = [layers[0][0].shape[1]] if layers else []
+    for weight, bias in layers:
+        if weight.shape != (len(bias), sizes[-1]):
+            raise ValueError(f"weights of shape {weight.shape} do not lead from {sizes[-1]} inputs to {len(bias)}")
+        sizes.append(len(bias))
+    if not sizes:
+        raise ValueError("a network needs a layer")
+    parts = [part for weight, bias in layers for part in (weight.T.reshape(-1), bias)]
+    return np.concatenate(parts).astype(np.float32), np.array(sizes, np.int64)
+
+
+def policy_memory(network: Network = NO_NETWORK, wide: bool = False) -> tuple[Any, ...]:
+    """A policy as the searches take it, with working memory; it serves one thread at a time.
+
+    Args:
+        network: the network, or `NO_NETWORK`: there is no policy.
+        wide: whether its features are laid out for the largest table.
+    """
+    weights, sizes = network
+    ends = (int(sizes[0]), int(sizes[-1])) if len(sizes) else (0, 0)
+    units = np.zeros((2, int(sizes.max(initial=0))), np.float32)
+    return weights, sizes, wide, np.zeros(ends[0], np.uint8), units, np.zeros(ends[1], np.float32)
+
+
+@jit
+def has_policy(policy: Any) -> bool:
+    """Whether there is a policy."""
+    return policy[1].shape[0] > 0
+
+
+@jit
+def _apply_layer(matrix: Any, biases: Any, inputs: Any, outputs: Any) -> None:
+    """Write ``biases + max(inputs, 0) @ matrix`` to `outputs`."""
+    for j in range(matrix.shape[1]):
+        outputs[j] = biases[j]
+    for i in range(matrix.shape[0]):
+        x = inputs[i]
+        # Most features are 0, and so are many hidden units behind their rectifiers.
+        if x > 0.0:
+            for j in range(matrix.shape[1]):
+                outputs[j] += x * matrix[i, j]
+
+
+@jit
+def write_logits(state: Any, rules: Any, policy: Any) -> Any:
+    """Evaluate the network for the seat to act of a redacted record; returns its logits (A,), float32.
+
+    They lie in the policy's working memory: the next evaluation overwrites them.
+    """
+    weights, sizes, wide, observation, units, logits = policy
+    features(state, rules, int(state["turn"]), wide, observation, 0)
+    front = units[0]
+    back = units[1]
+    for i in range(observation.shape[0]):
+        front[i] = observation[i]
+    at = 0
+    last = sizes.shape[0] - 2
+    for layer in range(last + 1):
+        inputs = sizes[layer]
+        outputs = sizes[layer + 1]
+        end = at + inputs * outputs
+        if layer == last:
+            back = logits
+        _apply_layer(weights[at:end].reshape((inputs, outputs)), weights[end : end + outputs], front, back)
+        at = end + outputs
+        front, back = back, front
+    return logits
+
+
+@jit
+def likeliest_action(state: Any, rules: Any, policy: Any) -> int:
+    """The legal action of the highest logit for the seat to act of a redacted record, the first of equals."""
+    logits = write_logits(state, rules, policy)
+    low, high = legal(state, rules)
+    best = -1
+    for action in range(logits.shape[0]):
+        if has_action(low, high, action) and (best < 0 or logits[action] > logits[best]):
+            best = action
+    return best
+
+
+@jit
+def write_chances(state: Any, rules: Any, low: int, high: int, policy: Any) -> Any:
+    """The policy's probabilities (A,), float32, of the actions of two words in a redacted record, 0 for all others.
+
+    They lie where `write_logits` leaves the logits.
+    """
+    chances = write_logits(state, rules, policy)
+    most = -np.inf
+    for action in range(chances.shape[0]):
+        if has_action(low, high, action):
+            most = max(most, float(chances[action]))
+    total = 0.0
+    for action in range(chances.shape[0]):
+        chance = math.exp(float(chances[action]) - most) if has_action(low, high, action) else 0.0
+        chances[action] = chance
+        total += chance
+    for action in range(chances.shape[0]):
+        chances[action] = float(chances[action]) / total
+    return chances

@@ -1,0 +1,227 @@
+"""Searches with a policy as their prior: the compiled network, what is made of it, and what is refused."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from games import SHIPPED
+from policies import save_policy
+
+from envs import loops
+from envs.agents import Decisions, check_rules, find_agent
+from envs.game import Game, find_game
+from envs.jit import PLAIN
+from envs.search.playout import choose_action, play_out, round_values
+from envs.search.policy import POLICY, has_policy, join_layers, policy_memory, write_chances, write_logits
+from envs.vector import VectorEnv
+from training.agents import PolicyAgent, load_agent
+from training.arena import play_match
+from training.checkpoint import load_policy
+from training.crew import Crew, Team
+from training.search import InformationSet, MonteCarlo, Search
+from training.tournament import settings_of
+
+KACHUFUL = find_game("kachuful")
+
+
+def some_decisions(game: Game, count: int = 20, seats: int | None = None, **rules: Any) -> tuple[np.ndarray, Decisions]:
+    """Games in the midst of play, whole, and as the seats to act see them."""
+    env = VectorEnv(game, 3 if PLAIN else count, **({} if seats is None else {"num_players": seats}), **rules)
+    env.reset(scatter=60)
+    return env.get_state(), Decisions(game, env.rules, env.get_state(), 3)
+
+
+def memory_of(path: str) -> tuple[Any, ...]:
+    """A checkpoint's policy as the compiled search takes it."""
+    policy = load_policy(path)
+    return policy_memory(join_layers(policy.network.policy_layers()), policy.pad_seats)
+
+
+@pytest.mark.parametrize("hidden", [[24, 16], [16, 24, 8], [8]], ids=str)
+@pytest.mark.parametrize("wide", [False, True], ids=["own seats", "all seats"])
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_compiled_network_is_the_trained_one(name: str, wide: bool, hidden: list[int], tmp_path: Path) -> None:
+    game = find_game(name)
+    path = save_policy(tmp_path, name, pad_seats=wide, hidden=hidden)
+    memory, policy = memory_of(path), load_policy(path)
+    _, decisions = some_decisions(game)
+    with torch.inference_mode():
+        expected = policy.network(torch.from_numpy(decisions.observation(wide)))[0].numpy()
+    agent = load_agent(path, game)
+    assert isinstance(agent, PolicyAgent)
+    chances = agent.probabilities(decisions)
+    greedy = agent.act(decisions)
+    seen = np.zeros(1, game.state)
+    record = decisions.rules.record()[0]
+    for i, state in enumerate(decisions.states):
+        np.testing.assert_allclose(write_logits(state, record, memory), expected[i], atol=1e-4)
+        words = [sum(1 << int(a) for a in np.flatnonzero(decisions.action_mask[i][at : at + 52])) for at in (0, 52)]
+        np.testing.assert_allclose(write_chances(state, record, *words, memory), chances[i], atol=1e-5)
+        assert choose_action(state, record, POLICY, memory, seen) == greedy[i]
+
+
+def test_layers_must_follow_one_another() -> None:
+    assert not has_policy(policy_memory())
+    weights, sizes = join_layers([(np.ones((3, 2)), np.zeros(3)), (np.ones((4, 3)), np.zeros(4))])
+    assert (weights.dtype, sizes.tolist()) == (np.float32, [2, 3, 4])
+    assert len(weights) == 3 * 2 + 3 + 4 * 3 + 4
+    assert has_policy(policy_memory((weights, sizes)))
+    with pytest.raises(ValueError, match="needs a layer"):
+        join_layers([])
+    with pytest.raises(ValueError, match="do not lead from 3 inputs to 4"):
+        join_layers([(np.ones((3, 2)), np.zeros(3)), (np.ones((4, 2)), np.zeros(4))])
+
+
+def test_a_playout_of_the_policy_is_what_the_policy_plays(tmp_path: Path) -> None:
+    path = save_policy(tmp_path, "kachuful", max_hand=3)
+    states, decisions = some_decisions(KACHUFUL, 8, max_hand=3)
+    agent, memory, record = load_agent(path, KACHUFUL), memory_of(path), decisions.rules.record()
+    for i in range(len(states)):
+        expected, found, flags = np.zeros(8, np.float32), np.zeros(8, np.float32), 0
+        copy = states[i : i + 1].copy()
+        while not flags:
+            action = int(agent.act(Decisions(KACHUFUL, decisions.rules, copy))[0])
+            flags = loops.advance(copy[0], record[0], action)
+        round_values(copy[0], record[0], flags, expected)
+        copy = states[i : i + 1].copy()
+        play_out(copy[0], record[0], POLICY, memory, np.zeros(1, KACHUFUL.state), found)
+        assert found.tolist() == expected.tolist()
+
+
+def test_the_first_iteration_follows_the_policy(tmp_path: Path) -> None:
+    path = save_policy(tmp_path, "kachuful")
+    _, decisions = some_decisions(KACHUFUL, 40)
+    greedy = load_agent(path, KACHUFUL).act(decisions)
+    search = InformationSet(iterations=1, prior=path)
+    assert np.array_equal(search.act(decisions), greedy)
+    tried = ~np.isnan(search.values(decisions))
+    choice = decisions.action_mask.sum(axis=1) > 1
+    assert np.array_equal(tried.sum(axis=1), choice)
+    assert tried[choice, greedy[choice]].all()
+
+
+def test_the_tree_tries_what_the_policy_thinks_of(tmp_path: Path) -> None:
+    path = save_policy(tmp_path, "kachuful")
+    _, decisions = some_decisions(KACHUFUL, 40)
+    agent = load_agent(path, KACHUFUL)
+    assert isinstance(agent, PolicyAgent)
+    chances, choice = agent.probabilities(decisions), decisions.action_mask.sum(axis=1) > 3
+    tried = ~np.isnan(InformationSet(iterations=60, prior=path).values(decisions))
+    assert (tried.sum(axis=1) < decisions.action_mask.sum(axis=1))[choice].any()
+    left_out = decisions.action_mask & ~tried
+    assert chances[choice][tried[choice]].mean() > 2 * chances[choice][left_out[choice]].mean()
+    every = ~np.isnan(InformationSet(iterations=60).values(decisions))
+    assert (every.sum(axis=1) == decisions.action_mask.sum(axis=1))[choice].all()
+
+
+@pytest.mark.parametrize("kind", ["montecarlo", "pimc"])
+def test_caution_keeps_to_the_policy(kind: str, tmp_path: Path) -> None:
+    path = save_policy(tmp_path, "kachuful")
+    _, decisions = some_decisions(KACHUFUL, 60)
+    policy, rule = load_agent(path, KACHUFUL).act(decisions), find_agent("heuristic", KACHUFUL).act(decisions)
+    guided = load_agent(f"{kind}:deals=8,halving=0,caution=100,prior={path}", KACHUFUL).act(decisions)
+    plain = load_agent(f"{kind}:deals=8,halving=0,caution=100", KACHUFUL).act(decisions)
+    # Another action that leads in every deal by as much leaves no doubt, whatever the caution.
+    assert (guided == policy).mean() > (0.6 if PLAIN else 0.9)
+    assert (plain == rule).mean() > (0.6 if PLAIN else 0.9)
+
+
+@pytest.mark.parametrize("kind", ["montecarlo:deals=4", "pimc:deals=4,exact=2", "ismcts:iterations=30"])
+def test_playouts_by_the_policy_are_other_playouts(kind: str, tmp_path: Path) -> None:
+    path = save_policy(tmp_path, "kachuful")
+    _, decisions = some_decisions(KACHUFUL)
+    values = [
+        load_agent(f"{kind},prior={path},playouts={by}", KACHUFUL).values(decisions)  # type: ignore[attr-defined]
+        for by in (0, 1)
+    ]
+    assert not np.array_equal(*values, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "spec", ["montecarlo:deals=2,prior={}", "pimc:deals=2,playouts=1,prior={}", "ismcts:iterations=8,prior={}"]
+)
+def test_workers_play_the_same_games(spec: str, tmp_path: Path) -> None:
+    path = save_policy(tmp_path, "kachuful", max_hand=2)
+    rules = KACHUFUL.make_rules(max_hand=2)
+    team = Team.load(KACHUFUL, rules, (spec.format(path), "random"))
+    alone = play_match(KACHUFUL, rules, *team.agents, deals=4, seed=2)
+    with Crew(team, 2) as crew:
+        shared = play_match(KACHUFUL, rules, *team.agents, deals=4, seed=2, crew=crew)
+    assert np.array_equal(alone.points, shared.points)
+    assert np.array_equal(alone.place, shared.place)
+
+
+def test_a_pickled_search_is_the_same_search(tmp_path: Path) -> None:
+    agent = load_agent(f"ismcts:iterations=20,prior={save_policy(tmp_path, 'kachuful')}", KACHUFUL)
+    assert isinstance(agent, Search)
+    data = pickle.dumps(agent)
+    assert len(data) < 1000
+    again = pickle.loads(data)
+    assert again == agent
+    _, decisions = some_decisions(KACHUFUL)
+    assert np.array_equal(again.values(decisions), agent.values(decisions), equal_nan=True)
+
+
+def test_the_policy_is_loaded_once(tmp_path: Path) -> None:
+    path = save_policy(tmp_path, "kachuful")
+    agent = load_agent(f"montecarlo:deals=2,prior={path}", KACHUFUL)
+    for file in tmp_path.rglob("*.*"):
+        file.unlink()
+    _, decisions = some_decisions(KACHUFUL, 3)
+    assert agent.act(decisions).shape == (len(decisions),)
+
+
+@pytest.mark.parametrize("kind", ["montecarlo", "pimc", "ismcts"])
+def test_a_prior_that_cannot_be_used_is_told_in_one_line(kind: str, tmp_path: Path) -> None:
+    path = save_policy(tmp_path / "run", "kachuful")
+    spec = f"{kind}:prior={path}"
+    assert load_agent(spec, KACHUFUL).name == spec
+    for wrong, message in {
+        f"{kind}:prior={tmp_path}/none": f"no checkpoint at {tmp_path}/none: no such folder",
+        f"{spec}:sampled": "prior must be the path of a checkpoint or run, without :greedy or :sampled",
+        f"{spec}:greedy": "prior must be the path of a checkpoint or run, without :greedy or :sampled",
+        f"{kind}:prior=": f"{kind}: option 'prior' has no value; write prior=PATH",
+        f"{kind}:playouts=1": "option playouts=1 is not possible: playouts must be 0 where there is no prior",
+        f"{spec},playouts=2": "playouts must be an integer from 0 to 1",
+    }.items():
+        with pytest.raises(ValueError) as error:  # noqa: PT011 - the message is compared below
+            load_agent(wrong, KACHUFUL)
+        assert message in str(error.value)
+        assert "\n" not in str(error.value)
+    with pytest.raises(ValueError, match=f"checkpoint {path} plays Kachuful, not Call Break"):
+        load_agent(spec, "call_break")
+    agent = load_agent(spec, KACHUFUL)
+    with pytest.raises(ValueError, match=f"checkpoint {path} plays with 4 players only, not with 5"):
+        check_rules(agent, KACHUFUL.make_rules(num_players=5))
+    _, decisions = some_decisions(KACHUFUL, 2, 5)
+    with pytest.raises(ValueError, match="plays with 4 players only, not with 5"):
+        agent.act(decisions)
+    next((tmp_path / "run").rglob("policy.safetensors")).write_bytes(b"")
+    with pytest.raises(ValueError, match=r"policy.safetensors is damaged"):
+        load_agent(spec, KACHUFUL)
+
+
+def test_a_policy_for_all_numbers_of_seats_is_a_prior_at_any_table(tmp_path: Path) -> None:
+    path = save_policy(tmp_path, "kachuful", pad_seats=True)
+    for seats in (3, 6):
+        _, decisions = some_decisions(KACHUFUL, 6, seats)
+        for agent in (MonteCarlo(deals=2, prior=path, playouts=1), InformationSet(iterations=10, prior=path)):
+            check_rules(agent, decisions.rules)
+            chosen = agent.act(decisions)
+            assert decisions.action_mask[np.arange(len(chosen)), chosen].all()
+
+
+def test_a_tournament_names_the_checkpoint_of_a_prior(tmp_path: Path) -> None:
+    path = save_policy(tmp_path / "run", "kachuful")
+    rules = KACHUFUL.make_rules()
+    team = Team.load(KACHUFUL, rules, (f"ismcts:iterations=5,prior={path}", path, "ismcts:c=0.7"))
+    settings = settings_of(team, 1, 0)
+    folder = f"{path}/checkpoints/000000000001"
+    assert settings.agents == (f"ismcts:iterations=5,prior={folder}", folder, "ismcts:c=0.7")
+    assert settings.digests[0] == settings.digests[1] != ""
+    assert settings.digests[2] == ""
