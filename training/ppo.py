@@ -144,12 +144,37 @@ def chosen_log_probability_and_entropy(
     """Log-probability (B,) of each chosen action and entropy (B,), in nats, of its policy, with gradients.
 
     Args:
-        logits: (B, A) float32 on the CPU.
+        logits: (B, A) float32; compiled code serves the CPU, PyTorch's operations other devices.
         legal: (B, A) integers, see above.
         count: (B,) integers, see above.
         choice: (B,) integers, see above.
     """
-    return _LegalPolicy.apply(logits, legal, count, choice)  # type: ignore[no-any-return, no-untyped-call]
+    if logits.device.type == "cpu":
+        return _LegalPolicy.apply(logits, legal, count, choice)  # type: ignore[no-any-return, no-untyped-call]
+    return chosen_log_probability_and_entropy_anywhere(logits, legal, count, choice)
+
+
+def chosen_log_probability_and_entropy_anywhere(
+    logits: torch.Tensor, legal: torch.Tensor, count: torch.Tensor, choice: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The same in PyTorch's operations, on any device."""
+    listed, illegal = listed_log_probabilities(logits, legal, count)
+    chosen = listed.gather(1, choice.long()[:, None])[:, 0]
+    terms = (listed.exp() * listed.masked_fill(illegal, 0.0)).sum(dim=1)
+    return chosen, -terms
+
+
+def listed_log_probabilities(
+    logits: torch.Tensor, legal: torch.Tensor, count: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Log-probabilities (B, K) of the listed actions, minus infinity beyond each list's end, and where that is (bool).
+
+    K is the longest list's length.
+    """
+    width = int(count.max()) if len(count) else 0
+    illegal = torch.arange(width, device=logits.device) >= count[:, None]
+    listed = logits.gather(1, legal[:, :width].long()).masked_fill(illegal, -torch.inf)
+    return listed.log_softmax(dim=1), illegal
 
 
 @jit
@@ -226,12 +251,8 @@ def divergence(logits: torch.Tensor, other: torch.Tensor, legal: torch.Tensor, c
         legal: (B, A) integers, see above.
         count: (B,) integers, see above.
     """
-    width = max(int(count.max()), 1) if len(count) else 1
-    listed = legal[:, :width].long()
-    illegal = torch.arange(width, device=logits.device) >= count[:, None]
-    own, reference = (
-        x.gather(1, listed).masked_fill(illegal, -torch.inf).log_softmax(dim=1) for x in (logits, other.detach())
-    )
+    own, illegal = listed_log_probabilities(logits, legal, count)
+    reference, _ = listed_log_probabilities(other.detach(), legal, count)
     change = (own - reference).masked_fill(illegal, 0.0)
     return (own.exp() * change).sum(dim=1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,8 @@ from training.ppo import choose_actions, list_legal, seat_advantages, seat_outco
 class Decisions:
     """A batch of decisions; every field has the shape (T, N, …), N tables being asked at each of T steps.
 
-    The buffers are those of the `Rollout`: they are valid until its next `collect`.
+    The buffers are those of the `Rollout`: they are valid until its next `collect`. Observations and states lie on its
+    device, all else where the games are played.
     """
 
     observation: torch.Tensor
@@ -47,6 +48,10 @@ class Decisions:
     closed: torch.Tensor
     """(T, N) bool: decisions to learn from; the rest only lent their value (see `seat_advantages`)."""
 
+    def to(self, device: torch.device) -> Decisions:
+        """The same on a device; nothing is copied that is there already."""
+        return Decisions(**{field.name: getattr(self, field.name).to(device) for field in fields(self)})
+
 
 class Rollout:
     """Games that go on from one call of `collect` to the next.
@@ -62,6 +67,7 @@ class Rollout:
             among them. Their decisions take rows among those of the learner, which are not learnt from and lend no
             value.
         outcomes: whether `Game.forecast` is kept.
+        device: where networks are evaluated and learnt from; the games are played by the processor.
     """
 
     def __init__(
@@ -73,6 +79,7 @@ class Rollout:
         generator: torch.Generator | None = None,
         frozen: Sequence[Frozen] = (),
         outcomes: bool = False,
+        device: torch.device | str = "cpu",
     ) -> None:
         self.env = env
         self.tables = tables
@@ -81,6 +88,7 @@ class Rollout:
         self._seated = _seat_policies(tables, self.frozen)
         """(N,) index of the policy that holds the other seats, -1 where none does."""
         self.outcomes = outcomes
+        self.device = torch.device(device)
         n, seats, actions = env.num_envs, env.num_players, env.num_actions
         self.turn = np.zeros((steps, n), np.int8)
         self.reward = np.zeros((steps, n, seats), np.float32)
@@ -88,7 +96,7 @@ class Rollout:
         self.own = np.ones((steps, n), np.bool_)
         """(T, N) the decisions of the learner; the others are those of frozen policies."""
         self._with_state = env.num_state_features > 0
-        seen = torch.zeros(steps, n, env.num_state_features or env.num_features, dtype=torch.uint8)
+        seen = torch.zeros(steps, n, env.num_state_features or env.num_features, dtype=torch.uint8, device=self.device)
         self.decisions = Decisions(
             observation=seen[:, :, : env.num_features],
             state=seen[:, :, : env.num_state_features],
@@ -102,6 +110,8 @@ class Rollout:
             advantage=torch.zeros(steps, n),
             closed=torch.zeros(steps, n, dtype=torch.bool),
         )
+        self.learnt = self.decisions.to(self.device)
+        """The last batch with everything on the device."""
         self.rounds = np.zeros(n, np.int64)
         """(N,) rounds that ended in the last call of `collect`."""
         self.statistics = np.zeros((n, seats, len(env.game.statistics)), np.float32)
@@ -127,14 +137,14 @@ class Rollout:
         kept = self.decisions
         views = (kept.legal, kept.count, kept.choice, kept.action, kept.log_probability)
         legal, count, choice, action, log_probability = (tensor.numpy() for tensor in views)
-        seen = (kept.state if self._with_state else kept.observation).numpy()
+        seen = kept.state if self._with_state else kept.observation
         actor = copy.deepcopy(network).to(network.dtype)  # converts the weights once, not at each step
         uniform = torch.rand(kept.value.shape, generator=self.generator).numpy()
         self.statistics[:] = 0
         self.rounds[:] = 0
         self.single_rounds.clear()
         for t in range(len(seen)):
-            seen[t] = self.batch.state if self._with_state else self.batch.observation
+            seen[t].copy_(torch.from_numpy(self.batch.state if self._with_state else self.batch.observation))
             self.turn[t] = self.batch.turn
             list_legal(self.batch.action_mask, legal[t], count[t])
             logits = self._logits(actor, t)
@@ -164,6 +174,7 @@ class Rollout:
         if self.frozen:
             kept.advantage.numpy()[~self.own] = 0.0
             kept.closed.numpy()[~self.own] = False
+        self.learnt = kept.to(self.device)
         return kept
 
     def _note_outcomes(self, t: int) -> None:
@@ -187,14 +198,14 @@ class Rollout:
         kept = self.decisions
         if not self.frozen:
             logits, kept.value[t] = actor(kept.observation[t])
-            return logits.numpy()  # type: ignore[no-any-return]
+            return logits.cpu().numpy()  # type: ignore[no-any-return]
         tables = np.arange(self.env.num_envs)
         self.own[t] = self.tables.learner[tables, self.batch.turn]
         wanted = np.zeros((self.env.num_envs, self.env.num_actions), np.float32)
         kept.value[t] = 0.0
         if (rows := np.flatnonzero(self.own[t])).size:
             logits, kept.value[t, rows] = actor(kept.observation[t, rows])
-            wanted[rows] = logits.numpy()
+            wanted[rows] = logits.cpu().numpy()
         for k, policy in enumerate(self.frozen):
             if (rows := np.flatnonzero(~self.own[t] & (self._seated == k))).size:
                 wanted[rows] = policy.logits(kept.observation[t, rows], self.batch.action_mask[rows])
@@ -208,7 +219,7 @@ class Rollout:
         """Places of the learner's decisions among all of some time steps, ordered; None where all are its own."""
         if not self.frozen:
             return None
-        return torch.from_numpy(np.flatnonzero(self.own[times.numpy()]))
+        return torch.from_numpy(np.flatnonzero(self.own[times.numpy()])).to(self.device)
 
     def inputs(self, times: torch.Tensor, dtype: torch.dtype, name: str = "observation") -> torch.Tensor:
         """Observations (or states) of some time steps of all tables as numbers of a type, (len(times) · N, F or S).
@@ -218,7 +229,7 @@ class Rollout:
         kept: torch.Tensor = getattr(self.decisions, name)
         room = self._inputs.get(name)
         if room is None or room.shape[0] != len(times) or room.dtype != dtype:
-            room = self._inputs[name] = torch.empty(len(times), *kept.shape[1:], dtype=dtype)
+            room = self._inputs[name] = torch.empty(len(times), *kept.shape[1:], dtype=dtype, device=self.device)
         for rows, t in zip(room, times.tolist(), strict=True):
             rows.copy_(kept[t])
         return room.flatten(0, 1)
