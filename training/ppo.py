@@ -257,6 +257,44 @@ def divergence(logits: torch.Tensor, other: torch.Tensor, legal: torch.Tensor, c
     return (own.exp() * change).sum(dim=1)
 
 
+@jit
+def center_outcomes(outcomes: Any, count: Any, scale: float) -> None:
+    """Scale the outcomes (T, N, A) of listed actions, in place, and take the mean of each list from it; 0 beyond it."""
+    for t in range(outcomes.shape[0]):
+        for i in range(outcomes.shape[1]):
+            n = count[t, i]
+            total = np.float32(0.0)
+            for k in range(n):
+                total += outcomes[t, i, k]
+            mean = total / np.float32(n)
+            for k in range(outcomes.shape[2]):
+                outcomes[t, i, k] = (outcomes[t, i, k] - mean) * np.float32(scale) if k < n else np.float32(0.0)
+
+
+def outcome_loss(
+    logits: torch.Tensor, legal: torch.Tensor, count: torch.Tensor, outcomes: torch.Tensor, temperature: float
+) -> torch.Tensor:
+    """Half the mean squared error, (B,), of what the logits say of all legal actions' outcomes.
+
+    Logits times `temperature` stand for outcomes, either less their mean over the legal actions: the likeliest action
+    is that of the best expected outcome, and others are the likelier the less is lost by them (Boltzmann). Unlike the
+    gradient of the policy's mean outcome, that of this loss does not fade where the policy is sure of itself.
+
+    Args:
+        logits: (B, A) float32.
+        legal: (B, A) integers, see above.
+        count: (B,) integers, see above.
+        outcomes: (B, A) float32 of the listed actions, less their mean; 0 beyond each list's end.
+        temperature: above 0, in the outcomes' unit.
+    """
+    width = int(count.max()) if len(count) else 0
+    listed = torch.arange(width, device=logits.device) < count[:, None]
+    found = logits.gather(1, legal[:, :width].long()) * listed
+    size = count[:, None].float().clamp_min(1)
+    found = (found - found.sum(dim=1, keepdim=True) / size) * listed
+    return 0.5 * ((temperature * found - outcomes[:, :width]).square() / size).sum(dim=1)
+
+
 def clipped_policy_loss(
     log_probability: torch.Tensor, old_log_probability: torch.Tensor, advantage: torch.Tensor, clip: float
 ) -> torch.Tensor:

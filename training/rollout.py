@@ -5,16 +5,18 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
+from envs.search.lookahead import action_outcomes, lookahead_memory
+from envs.search.policy import NO_NETWORK, POLICY, join_layers, policy_memory
 from envs.vector import VectorEnv
 from training.frozen import Frozen
 from training.network import Critic, PolicyNetwork
 from training.opponents import Tables
-from training.ppo import choose_actions, list_legal, seat_advantages, seat_outcomes
+from training.ppo import center_outcomes, choose_actions, list_legal, seat_advantages, seat_outcomes
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,9 @@ class Decisions:
     """(T, N) float32: its log-probability when it was chosen."""
     value: torch.Tensor
     """(T, N) float32: the value of the position, as the critic that advantages come from estimated it."""
+    outcomes: torch.Tensor
+    """(T, N, A) float32: what each listed legal action would have brought (see `envs.search.lookahead`), in rewards
+    times `reward_scale`, less the mean of all of them; A = 0 where nothing is looked ahead."""
     outcome: torch.Tensor
     """(T, N) int16: the seat's `Game.forecast` of the round; -1 where it is not known, or not asked for."""
     advantage: torch.Tensor
@@ -67,6 +72,8 @@ class Rollout:
             among them. Their decisions take rows among those of the learner, which are not learnt from and lend no
             value.
         outcomes: whether `Game.forecast` is kept.
+        lookahead: who moves for the learner where every legal action is played out: ``rule``, the strongest rule
+            player, or ``policy``, the network that decides; ``off``: nothing is played out.
         device: where networks are evaluated and learnt from; the games are played by the processor.
     """
 
@@ -79,6 +86,7 @@ class Rollout:
         generator: torch.Generator | None = None,
         frozen: Sequence[Frozen] = (),
         outcomes: bool = False,
+        lookahead: str = "off",
         device: torch.device | str = "cpu",
     ) -> None:
         self.env = env
@@ -88,6 +96,7 @@ class Rollout:
         self._seated = _seat_policies(tables, self.frozen)
         """(N,) index of the policy that holds the other seats, -1 where none does."""
         self.outcomes = outcomes
+        self.lookahead = lookahead
         self.device = torch.device(device)
         n, seats, actions = env.num_envs, env.num_players, env.num_actions
         self.turn = np.zeros((steps, n), np.int8)
@@ -106,6 +115,7 @@ class Rollout:
             action=torch.zeros(steps, n, dtype=torch.int64),
             log_probability=torch.zeros(steps, n),
             value=torch.zeros(steps, n),
+            outcomes=torch.zeros(steps, n, 0 if lookahead == "off" else actions),
             outcome=torch.full((steps, n), -1, dtype=torch.int16),
             advantage=torch.zeros(steps, n),
             closed=torch.zeros(steps, n, dtype=torch.bool),
@@ -120,6 +130,8 @@ class Rollout:
         """Tables (m,) and statistics (m, seats, K) of the rounds that ended alone in a step, for `Game.breakdown`."""
         self._single = np.zeros((steps, n, seats) if outcomes else (0, n, seats), np.int16)
         """Outcomes of the rounds that ended alone in a step, -1 for others."""
+        self._options = env.rules.record()
+        self._memory = lookahead_memory(env.game.state, actions)
         self._inputs: dict[str, torch.Tensor] = {}
         self.batch = env.reset(scatter=scatter)
 
@@ -139,6 +151,9 @@ class Rollout:
         legal, count, choice, action, log_probability = (tensor.numpy() for tensor in views)
         seen = kept.state if self._with_state else kept.observation
         actor = copy.deepcopy(network).to(network.dtype)  # converts the weights once, not at each step
+        policy = policy_memory(
+            join_layers(network.policy_layers()) if self.lookahead == "policy" else NO_NETWORK, self.env.pad_seats
+        )
         uniform = torch.rand(kept.value.shape, generator=self.generator).numpy()
         self.statistics[:] = 0
         self.rounds[:] = 0
@@ -149,6 +164,8 @@ class Rollout:
             list_legal(self.batch.action_mask, legal[t], count[t])
             logits = self._logits(actor, t)
             choose_actions(logits, uniform[t], legal[t], count[t], choice[t], action[t], log_probability[t])
+            if self.lookahead != "off":
+                self._look_ahead(t, policy)
             self.batch = self.env.step(action[t])
             self.reward[t] = self.batch.rewards
             self.ended[t] = self.batch.round_over
@@ -158,6 +175,8 @@ class Rollout:
                 self.single_rounds.append((single, self.batch.statistics[single]))
             if self.outcomes:
                 self._note_outcomes(t)
+        if self.lookahead != "off":
+            center_outcomes(kept.outcomes.numpy(), count, reward_scale)
         if critic is not None:
             self._judge(copy.deepcopy(critic).to(critic.dtype))
         if self.outcomes:
@@ -182,6 +201,14 @@ class Rollout:
         assert self.env.game.forecast is not None
         statistic = self.env.game.statistics.index(self.env.game.forecast[0])
         self._single[t] = np.where(self.batch.rounds[:, None] == 1, self.batch.statistics[:, :, statistic], -1)
+
+    def _look_ahead(self, t: int, policy: tuple[Any, ...]) -> None:
+        """Play out every legal action of the learner's decisions."""
+        kind = len(self.env.game.rule_players) - 1 if self.lookahead == "rule" else POLICY
+        action_outcomes(
+            self.env.get_state(), self._options, self.tables.players, self.own[t], kind, policy, self._memory,
+            self.decisions.outcomes[t].numpy(),
+        )  # fmt: skip
 
     @torch.inference_mode()
     def _judge(self, critic: Critic) -> None:
