@@ -222,6 +222,17 @@ def load_policy(path: str | Path) -> Policy:
     return Policy(game, dataclasses.asdict(rules), pad_seats, network.eval(), decisions)
 
 
+def start_from(network: PolicyNetwork, path: str | Path, game: Game, rules: Any, pad_seats: bool) -> None:
+    """Copy a checkpoint's weights into a network of the same game, layout and hidden layers; else CheckpointError."""
+    folder = find_checkpoint(path)
+    entries = read_manifest(folder)
+    expected = describe(game, rules, pad_seats)
+    for part in ("game", "features", "actions"):
+        if entries.get(part) != expected[part]:
+            raise CheckpointError(f"{folder} is no start for this training: its {part} differ")
+    load_weights(network, _load_part(folder, entries, POLICY), folder)
+
+
 def load_training(folder: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor], dict[str, torch.Tensor]]:
     """Manifest, weights and training tensors of a checkpoint; CheckpointError as in `load_policy`."""
     entries = read_manifest(folder)

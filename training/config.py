@@ -41,6 +41,9 @@ class NetworkConfig:
     """Widths of the hidden layers."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Numbers of the matrix products while training; auto is bfloat16, twice as fast, where the processor has it."""
+    start: str | None = None
+    """Path of a checkpoint, or run, of the same game, seats and hidden layers, whose policy's weights are the first;
+    null: random ones."""
     critic: Literal["seat", "deal"] = "seat"
     """What values are estimated from while learning: what the seat sees (by the policy's own trunk), or the whole deal
     (by a network of its own, which the policy never depends on)."""

@@ -21,6 +21,7 @@ from torch import nn
 from envs.game import find_game
 from envs.vector import VectorEnv
 from training.checkpoint import (
+    start_from,
     CheckpointError,
     describe,
     find_checkpoint,
@@ -97,6 +98,8 @@ class Trainer:
             precision,
             self.generator,
         )
+        if config.network.start is not None:
+            start_from(self.network, config.network.start, self.game, self.rules, config.pad_seats)
         self.forecasting = Forecasting(self.game, seats, config.pad_seats, config.auxiliary)
         self.forecasts = (
             Forecasts(config.network.hidden[-1], self.forecasting.outputs, precision, self.generator)
