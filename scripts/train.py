@@ -59,7 +59,8 @@ def prepare(arguments: Sequence[str]) -> tuple[Trainer, Path]:
 
 
 def _is_taken(run: Path) -> bool:
-    return run.exists() and not (run.is_dir() and not any(run.iterdir()))
+    # What a process that was killed leaves of a file that it was writing is hidden.
+    return run.exists() and not (run.is_dir() and all(path.name.startswith(".") for path in run.iterdir()))
 
 
 def train(trainer: Trainer, run: Path) -> int:

@@ -19,7 +19,7 @@ from training.agents import PolicyAgent
 from training.arena import play_match
 from training.checkpoint import Policy
 from training.network import PolicyNetwork
-from training.pictures import CALLS, Calls, count_calls
+from training.pictures import Calls, call_statistics, count_calls
 from training.played import Played
 from training.report import Summary, summarize
 
@@ -51,6 +51,7 @@ class Evaluation:
         for summary in self.summaries:
             means = {"win_share": summary.win_share, **summary.statistics}
             if summary.points_per_round is not None:
+                means.pop("points", None)  # the same by another name
                 means["points_per_round"] = summary.points_per_round
             for name, mean in means.items():
                 ends = {"": mean.mean, "_low": mean.low, "_high": mean.high}
@@ -102,7 +103,8 @@ class Evaluator:
             What was found, or None where `stop` said so.
         """
         size = self.game.layout(self.rules.num_players, self.pad_seats).size
-        own = PolicyNetwork(size, self.game.action_groups, network.hidden, generator=torch.Generator())
+        with torch.random.fork_rng(devices=[]):  # layers draw weights when they are made
+            own = PolicyNetwork(size, self.game.action_groups, network.hidden)
         own.load_state_dict(network.state_dict())
         policy = PolicyAgent(LEARNER, Policy(self.game, asdict(self.rules), self.pad_seats, own.eval(), 0))
         summaries, calls = [], []
@@ -134,9 +136,10 @@ class _StoppedError(Exception):
 
 def _calls(game: Game, opponent: str, games: list[tuple[Played, np.ndarray]]) -> dict[str, Calls]:
     """Calls of the policy and of its opponents, over all rounds of some games."""
-    if not set(CALLS) <= set(game.statistics):
+    names = call_statistics(game)
+    if names is None:
         return {}
-    columns = [game.statistics.index(name) for name in CALLS]
+    columns = [game.statistics.index(name) for name in names]
     found = {}
     for name, is_policy in ((LEARNER, True), (opponent, False)):
         rows = []

@@ -8,10 +8,17 @@ from typing import Any
 
 import numpy as np
 
-CALLS = ("bid", "tricks")
-"""Statistics of games with bids: what was called and what was made."""
+from envs.game import Game
+
 Calls = dict[int, tuple[int, float, float]]
 """By call: rounds, mean tricks made, and share of the rounds in which the call was made exactly."""
+
+
+def call_statistics(game: Game) -> tuple[str, str] | None:
+    """Statistics of what was called and of what was made of it, in games with bids."""
+    if game.breakdown is None or game.forecast is None:
+        return None
+    return game.breakdown[1], game.forecast[0]
 
 
 def count_calls(called: np.ndarray, made: np.ndarray) -> Calls:

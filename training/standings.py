@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from envs.game import find_game
-from training.pictures import CALLS, Calls, count_calls
+from training.pictures import Calls, call_statistics, count_calls
 from training.report import CONFIDENCE, Difference, Estimate, estimate, estimate_share, paired
 from training.tournament import CROSS, MIXED, Folder, labels
 
@@ -162,8 +162,9 @@ def standings(folder: Folder) -> Standings:
         if name not in ("points", "place")
     }
     calls = None
-    if set(CALLS) <= set(game.statistics):
-        bid, tricks = (played.log[..., game.statistics.index(name)] for name in CALLS)
+    names = call_statistics(game)
+    if names is not None:
+        bid, tricks = (played.log[..., game.statistics.index(name)] for name in names)
         calls = _calls(folder, bid, tricks, played.rounds)
     return Standings(
         names=labels(list(folder.settings.agents)),
