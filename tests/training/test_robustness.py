@@ -52,8 +52,22 @@ def wait_for(process: subprocess.Popen[str], there: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
+KILL, INTERRUPT = signal.SIGTERM if os.name == "nt" else signal.SIGKILL, signal.SIGINT
+
+
 @posix
-def test_kills_and_interrupts_leave_no_trace(tmp_path: Path, train: Line) -> None:
+@pytest.mark.parametrize(
+    ("at_once", "ends"),
+    [
+        (False, [(0.0, KILL)]),
+        pytest.param(
+            True, [(0.0, KILL), (0.05, KILL), (0.02, INTERRUPT), (0.1, KILL)], marks=pytest.mark.slow, id="many"
+        ),
+    ],
+)
+def test_kills_and_interrupts_leave_no_trace(
+    tmp_path: Path, train: Line, at_once: bool, ends: list[tuple[float, signal.Signals]]
+) -> None:
     """Wherever a run is ended, at its end it has the weights, and all else, of a run that nobody disturbed."""
     line = [*ALL, "--run.decisions", 25_000, "--run.evaluate_deals", 3, "--run.evaluate_minutes", 0.01]
     run = tmp_path / "run"
@@ -61,21 +75,19 @@ def test_kills_and_interrupts_leave_no_trace(tmp_path: Path, train: Line) -> Non
     def count() -> int:
         return len(list_checkpoints(run))
 
-    # Before the first checkpoint, the settings are there alone.
-    process = start(tmp_path, *line, "--out", "run")
-    wait_for(process, lambda: (run / "config.yaml").exists())
-    process.kill()
-    process.communicate()
-    for number, (delay, sent) in enumerate(
-        ((0.0, signal.SIGKILL), (0.05, signal.SIGKILL), (0.02, signal.SIGINT), (0.1, signal.SIGKILL))
-    ):
-        process = start(tmp_path, "--resume", "run")
+    if at_once:  # before the first checkpoint the settings are there alone
+        process = start(tmp_path, *line, "--out", "run")
+        wait_for(process, lambda: (run / "config.yaml").exists())
+        process.kill()
+        process.communicate()
+    for number, (delay, sent) in enumerate(ends):
+        process = start(tmp_path, *(("--resume", "run") if run.exists() else (*line, "--out", "run")))
         last = list_checkpoints(run)[-1].name if count() else ""
         wait_for(process, lambda last=last: count() > 0 and list_checkpoints(run)[-1].name > last)  # type: ignore[misc]
         time.sleep(delay)
         process.send_signal(sent)
         _, err = process.communicate(timeout=60)
-        assert process.returncode == (130 if sent == signal.SIGINT else -signal.SIGKILL), (number, err)
+        assert process.returncode == (130 if sent == INTERRUPT else -KILL), (number, err)
         assert "Traceback" not in err
         assert load_policy(run).decisions < 25_000
     code, _, err = train("--resume", "run")
