@@ -55,6 +55,8 @@ def prepare(arguments: Sequence[str]) -> tuple[Trainer, Path]:
     # What ended before its first checkpoint begins again.
     if again and list_checkpoints(run):
         trainer.resume(run)
+    if not ranks.agree(trainer.decisions):
+        raise ConfigError(f"the processes see different checkpoints in {run}: all of them need the same folder")
     return trainer, run
 
 
