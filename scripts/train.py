@@ -67,7 +67,7 @@ def _is_taken(run: Path) -> bool:
 
 def train(trainer: Trainer, run: Path) -> int:
     """Train to the end of the run's budget, or to a Ctrl-C; returns the exit code."""
-    from training.checkpoint import find_checkpoint
+    from training.checkpoint import BEST, find_checkpoint, read_best
     from training.ranks import LostRankError
     from training.trainer import DivergenceError
 
@@ -82,6 +82,8 @@ def train(trainer: Trainer, run: Path) -> int:
     if not trainer.ranks.is_first:
         return 0
     print(f"checkpoint: {find_checkpoint(run)}")
+    if read_best(run) is not None:
+        print(f"best in evaluations: {run / BEST}")
     print(f"curves: tensorboard --logdir {run / 'tensorboard'}")
     if not finished:
         print(f"interrupted; go on with: train.py --resume {run}", file=sys.stderr)
