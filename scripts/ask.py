@@ -10,7 +10,6 @@ checkpoint's own; what it leaves out is dealt from the seed, and the agent sees 
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,11 @@ from typing import Any
 from jsonargparse import ArgumentParser
 
 from training.command import run_command
+from training.json_files import decode, parse_object, read_text
 
 DEFAULT_GAME = "kachuful"
+STANDARD_INPUT = "standard input"
+"""What messages call it."""
 
 
 def build_parser() -> ArgumentParser:
@@ -36,32 +38,13 @@ def build_parser() -> ArgumentParser:
 
 def read_position(path: str) -> dict[str, Any]:
     """Read a JSON object from a file, or from standard input for ``-``; ValueError says what is wrong, and where."""
-    where = "standard input" if path == "-" else path
+    if path != "-":
+        return parse_object(read_text(path), path)
     try:
-        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-        position = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_unique)
+        data = sys.stdin.buffer.read()
     except OSError as error:
-        raise ValueError(f"cannot read {where}: {error.strerror}") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{where} is not JSON: {error.msg} (line {error.lineno}, column {error.colno})") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"{where} is not JSON: it is not UTF-8 text") from None
-    except RecursionError:
-        raise ValueError(f"{where} is nested too deeply") from None
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
-    if not isinstance(position, dict):
-        raise ValueError(f'{where} holds no position: it must be a JSON object such as {{"dealer": 3}}')
-    return position
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ValueError(f"key {key!r} is there twice")
-        found[key] = value
-    return found
+        raise ValueError(f"cannot read {STANDARD_INPUT}: {error.strerror}") from None
+    return parse_object(decode(data, STANDARD_INPUT), STANDARD_INPUT)
 
 
 def prepare() -> dict[str, Any]:

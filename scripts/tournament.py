@@ -19,6 +19,8 @@ from jsonargparse import ArgumentParser
 
 from training.command import WRONG, run_command
 
+GO_ON = "go on with --resume and the folder"
+
 
 def build_parser() -> ArgumentParser:
     """The command line."""
@@ -96,7 +98,7 @@ def _check_most(most: int | None, deals: int) -> None:
 
 def play(folder: Any, team: Any, deals: int, most: int, workers: int) -> int:
     """Play, rank and report; returns the exit code."""
-    from training.crew import Crew
+    from training.crew import Crew, WorkerError
     from training.report import progress_bar
     from training.standings import measured, separable, standings
     from training.tournament_report import write_report
@@ -113,6 +115,8 @@ def play(folder: Any, team: Any, deals: int, most: int, workers: int) -> int:
                     break
                 deals = min(2 * deals, most)
         written = write_report(folder, standings(folder))
+    except WorkerError as error:
+        raise WorkerError(f"{error}; {GO_ON}") from None
     except ValueError as error:
         print(f"tournament.py: {' '.join(str(error).split())}", file=sys.stderr)
         return WRONG
@@ -123,9 +127,7 @@ def play(folder: Any, team: Any, deals: int, most: int, workers: int) -> int:
 
 def main() -> int:
     """Run the command line; returns the exit code."""
-    return run_command(
-        "tournament.py", prepare, lambda plan: play(**plan), "interrupted; go on with --resume and the folder"
-    )
+    return run_command("tournament.py", prepare, lambda plan: play(**plan), f"interrupted; {GO_ON}")
 
 
 if __name__ == "__main__":

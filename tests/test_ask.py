@@ -183,7 +183,7 @@ WRONG: list[tuple[Any, tuple[str, ...], str]] = [
     ('{"dealer": 1,\n "bids": [1 2]}', (), "position.json is not JSON: Expecting ',' delimiter (line 2, column 13)"),
     ("", (), "position.json is not JSON: Expecting value (line 1, column 1)"),
     ("[" * 100_000, (), "position.json is nested too deeply"),
-    ("[1]", (), "position.json holds no position: it must be a JSON object"),
+    ("[1]", (), "position.json holds no JSON object"),
     ('{"dealer": 1, "dealer": 2}', (), "position.json: key 'dealer' is there twice"),
     ({"game": ["kachuful"]}, (), "no game ['kachuful']; choose one of "),
     (BIDDING, ("--game", "bridge"), "no game 'bridge'; choose one of "),

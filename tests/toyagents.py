@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -27,3 +30,16 @@ def first(game: Game) -> First:
 
 def illegal(game: Game) -> First:
     return First("illegal", False)
+
+
+class Mortal(First):
+    """Kills its process as soon as the working folder holds a file ``die``."""
+
+    def act(self, decisions: Decisions) -> np.ndarray:
+        if Path("die").exists():
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().act(decisions)
+
+
+def mortal(game: Game) -> Mortal:
+    return Mortal("mortal", True)

@@ -187,12 +187,13 @@ def mark_best(run: Path, checkpoint: Path, score: Mapping[str, Any]) -> None:
 
 
 def read_best(run: Path) -> dict[str, Any] | None:
-    """What `mark_best` wrote, ``checkpoint`` being the name of the folder; None where it cannot be read."""
+    """What `mark_best` wrote, ``checkpoint`` being the name of the folder; None where it names none that is there."""
     try:
         document = json.loads((run / BEST / BEST_FILE).read_bytes())
-    except (OSError, ValueError):
+        there = (run / "checkpoints" / Path(document["checkpoint"]).name / MANIFEST).is_file()
+    except (OSError, ValueError, KeyError, TypeError):
         return None
-    return document if isinstance(document, dict) and isinstance(document.get("checkpoint"), str) else None
+    return document if there else None
 
 
 def find_checkpoint(path: str | Path) -> Path:
@@ -206,10 +207,9 @@ def find_checkpoint(path: str | Path) -> Path:
         return path
     if (path / BEST_FILE).is_file():
         best = read_best(path.parent)
-        folder = path.parent / "checkpoints" / Path(best["checkpoint"]).name if best is not None else path
-        if not (folder / MANIFEST).is_file():
+        if best is None:
             raise CheckpointError(f"no checkpoint at {path}: {BEST_FILE} names none that is there")
-        return folder
+        return path.parent / "checkpoints" / Path(best["checkpoint"]).name
     found = list_checkpoints(path)
     if not found:
         reason = "no such folder" if not path.exists() else "it is neither a checkpoint folder nor a run that has one"

@@ -74,6 +74,9 @@ class RolloutConfig:
     """Decisions from one snapshot of the learner to the next, which takes the place of the oldest."""
     learner_seats: int = 2
     """Most seats that the learner holds at a table with other players (1 to this many)."""
+    lookahead: Literal["off", "rule", "policy"] = "off"
+    """Learn from what every legal action would have brought in the deal at hand, played out by the table's players; the
+    learner's seats are moved by the strongest rule player, or by the policy itself. off: from advantages alone."""
     scatter: int = 500
     """Random moves, at most, before the first decision, so that games do not march in step; about a game's length."""
 
@@ -116,6 +119,9 @@ class PPOConfig:
     """Factor on rewards while learning; a round's reward should become about 1."""
     max_gradient: float = 0.5
     """Longest gradient; longer ones are scaled down to this norm (the critic's of whole deals by itself)."""
+    temperature: float = 0.25
+    """With rollout.lookahead: loss of outcome, in the spread of all outcomes, by which an action becomes e times less
+    likely."""
     max_kl: float = 0.5
     """An update that moves the policy further than this (approximate KL, nats a decision) is undone."""
 
@@ -133,6 +139,7 @@ class PPOConfig:
                     _check_number(f"ppo.{name}{'.' if group else ''}{group}", weight, 0)
         _check_number("ppo.average", self.average, 0)
         _check_number("ppo.average_decay", self.average_decay, 0, 1)
+        _check_number("ppo.temperature", self.temperature, 0, above=True)
         _check_number("ppo.max_kl", self.max_kl, 0, above=True)
         _check_number("ppo.value", self.value, 0)
         _check_number("ppo.reward_scale", self.reward_scale, 0, above=True)

@@ -29,6 +29,8 @@ TASK_SECONDS = 1.0
 """Tasks grow until they take about as long."""
 AHEAD = 8
 """Most tasks a worker that may be done, or under way, beyond the first that is not."""
+REPORT_SECONDS = 5.0
+"""Longest wait for the exit code of a worker that has died: what started it has to notice first."""
 
 
 class WorkerError(OSError):
@@ -104,7 +106,7 @@ class Crew:
 
         Raises:
             ValueError: what `work` raised.
-            WorkerError: a worker process has died.
+            WorkerError: a worker process has died; what had been yielded stands, the rest is lost.
         """
         plan = _Plan(start, end, most, self.workers)
         if self.workers == 1:
@@ -125,14 +127,14 @@ class Crew:
         while True:
             while idle and len(order) < AHEAD * self.workers and (task := plan.next()) is not None:
                 pipe = idle.pop()
-                _send(pipe, (work, *task))
+                self._send(pipe, (work, *task))
                 busy[pipe] = task
                 order.append(task)
             if not order:
                 return
             for ready in wait(list(busy)):
                 assert isinstance(ready, Connection)
-                seconds, result = _receive(ready)
+                seconds, result = self._receive(ready)
                 task = busy.pop(ready)
                 plan.learn(task[1], seconds)
                 done[task] = result
@@ -163,9 +165,38 @@ class Crew:
             if held is not None:
                 signal.pthread_sigmask(signal.SIG_SETMASK, held)
         for pipe in self._pipes:
-            _send(pipe, self.team)
+            self._send(pipe, self.team)
         for pipe in self._pipes:
-            _receive(pipe)
+            self._receive(pipe)
+
+    def _send(self, pipe: Connection, message: Any) -> None:
+        try:
+            pipe.send(message)
+        except OSError:
+            raise self._death(pipe) from None
+
+    def _receive(self, pipe: Connection) -> tuple[float, Any]:
+        """Seconds and result; raises what the worker met."""
+        try:
+            seconds, result, error = pipe.recv()
+        except (EOFError, OSError):
+            raise self._death(pipe) from None
+        if error is not None:
+            kind, text = error
+            raise ValueError(text) if kind == "ValueError" else RuntimeError(f"in a worker process:\n{text}")
+        return seconds, result
+
+    def _death(self, pipe: Connection) -> WorkerError:
+        """What is to be said of the worker at the other end of a pipe."""
+        process = self._processes[self._pipes.index(pipe)]
+        process.join(REPORT_SECONDS)
+        code = process.exitcode
+        if code is None:
+            return WorkerError("a worker process has died")
+        if code >= 0:
+            return WorkerError(f"a worker process has ended with exit code {code}")
+        name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
+        return WorkerError(f"a worker process was killed by {name}{' (out of memory?)' if name == 'SIGKILL' else ''}")
 
     def close(self) -> None:
         """End the workers, whatever they are doing."""
@@ -218,25 +249,6 @@ def _one_thread() -> Iterator[None]:
     finally:
         if torch:
             torch.set_num_threads(before)
-
-
-def _send(pipe: Connection, message: Any) -> None:
-    try:
-        pipe.send(message)
-    except OSError:
-        raise WorkerError("a worker process has died") from None
-
-
-def _receive(pipe: Connection) -> tuple[float, Any]:
-    """Seconds and result; raises what the worker met."""
-    try:
-        seconds, result, error = pipe.recv()
-    except (EOFError, OSError):
-        raise WorkerError("a worker process has died (out of memory?)") from None
-    if error is not None:
-        kind, text = error
-        raise ValueError(text) if kind == "ValueError" else RuntimeError(f"in a worker process:\n{text}")
-    return seconds, result
 
 
 def _serve(pipe: Connection, folder: str) -> None:

@@ -35,7 +35,7 @@ class Frozen:
     @torch.inference_mode()
     def logits(self, observation: torch.Tensor, action_mask: np.ndarray) -> np.ndarray:
         """(B, A) float32 logits to draw from, for observations (B, F) and masks (B, A) bool."""
-        logits: np.ndarray = self.network(observation)[0].numpy()
+        logits: np.ndarray = self.network(observation)[0].cpu().numpy()
         if not self.greedy:
             return logits
         best = np.where(action_mask, logits, -np.inf).argmax(axis=1)

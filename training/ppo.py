@@ -144,12 +144,37 @@ def chosen_log_probability_and_entropy(
     """Log-probability (B,) of each chosen action and entropy (B,), in nats, of its policy, with gradients.
 
     Args:
-        logits: (B, A) float32 on the CPU.
+        logits: (B, A) float32; compiled code serves the CPU, PyTorch's operations other devices.
         legal: (B, A) integers, see above.
         count: (B,) integers, see above.
         choice: (B,) integers, see above.
     """
-    return _LegalPolicy.apply(logits, legal, count, choice)  # type: ignore[no-any-return, no-untyped-call]
+    if logits.device.type == "cpu":
+        return _LegalPolicy.apply(logits, legal, count, choice)  # type: ignore[no-any-return, no-untyped-call]
+    return chosen_log_probability_and_entropy_anywhere(logits, legal, count, choice)
+
+
+def chosen_log_probability_and_entropy_anywhere(
+    logits: torch.Tensor, legal: torch.Tensor, count: torch.Tensor, choice: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The same in PyTorch's operations, on any device."""
+    listed, illegal = listed_log_probabilities(logits, legal, count)
+    chosen = listed.gather(1, choice.long()[:, None])[:, 0]
+    terms = (listed.exp() * listed.masked_fill(illegal, 0.0)).sum(dim=1)
+    return chosen, -terms
+
+
+def listed_log_probabilities(
+    logits: torch.Tensor, legal: torch.Tensor, count: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Log-probabilities (B, K) of the listed actions, minus infinity beyond each list's end, and where that is (bool).
+
+    K is the longest list's length.
+    """
+    width = int(count.max()) if len(count) else 0
+    illegal = torch.arange(width, device=logits.device) >= count[:, None]
+    listed = logits.gather(1, legal[:, :width].long()).masked_fill(illegal, -torch.inf)
+    return listed.log_softmax(dim=1), illegal
 
 
 @jit
@@ -226,14 +251,48 @@ def divergence(logits: torch.Tensor, other: torch.Tensor, legal: torch.Tensor, c
         legal: (B, A) integers, see above.
         count: (B,) integers, see above.
     """
-    width = max(int(count.max()), 1) if len(count) else 1
-    listed = legal[:, :width].long()
-    illegal = torch.arange(width, device=logits.device) >= count[:, None]
-    own, reference = (
-        x.gather(1, listed).masked_fill(illegal, -torch.inf).log_softmax(dim=1) for x in (logits, other.detach())
-    )
+    own, illegal = listed_log_probabilities(logits, legal, count)
+    reference, _ = listed_log_probabilities(other.detach(), legal, count)
     change = (own - reference).masked_fill(illegal, 0.0)
     return (own.exp() * change).sum(dim=1)
+
+
+@jit
+def center_outcomes(outcomes: Any, count: Any, scale: float) -> None:
+    """Scale the outcomes (T, N, A) of listed actions, in place, and take the mean of each list from it; 0 beyond it."""
+    for t in range(outcomes.shape[0]):
+        for i in range(outcomes.shape[1]):
+            n = count[t, i]
+            total = np.float32(0.0)
+            for k in range(n):
+                total += outcomes[t, i, k]
+            mean = total / np.float32(n)
+            for k in range(outcomes.shape[2]):
+                outcomes[t, i, k] = (outcomes[t, i, k] - mean) * np.float32(scale) if k < n else np.float32(0.0)
+
+
+def outcome_loss(
+    logits: torch.Tensor, legal: torch.Tensor, count: torch.Tensor, outcomes: torch.Tensor, temperature: float
+) -> torch.Tensor:
+    """Half the mean squared error, (B,), of what the logits say of all legal actions' outcomes.
+
+    Logits times `temperature` stand for outcomes, either less their mean over the legal actions: the likeliest action
+    is that of the best expected outcome, and others are the likelier the less is lost by them (Boltzmann). Unlike the
+    gradient of the policy's mean outcome, that of this loss does not fade where the policy is sure of itself.
+
+    Args:
+        logits: (B, A) float32.
+        legal: (B, A) integers, see above.
+        count: (B,) integers, see above.
+        outcomes: (B, A) float32 of the listed actions, less their mean; 0 beyond each list's end.
+        temperature: above 0, in the outcomes' unit.
+    """
+    width = int(count.max()) if len(count) else 0
+    listed = torch.arange(width, device=logits.device) < count[:, None]
+    found = logits.gather(1, legal[:, :width].long()) * listed
+    size = count[:, None].float().clamp_min(1)
+    found = (found - found.sum(dim=1, keepdim=True) / size) * listed
+    return 0.5 * ((temperature * found - outcomes[:, :width]).square() / size).sum(dim=1)
 
 
 def clipped_policy_loss(

@@ -306,8 +306,9 @@ def write_json(path: Path, document: Any) -> None:
 
 
 def progress_bar() -> Progress:
-    """A progress bar on the error stream that vanishes when done."""
+    """A progress bar on the error stream that vanishes when done; nothing at all where that is no terminal."""
+    console = Console(stderr=True)
     return Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-        console=Console(stderr=True), transient=True,
+        console=console, transient=True, disable=not console.is_terminal,
     )  # fmt: skip

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
+from envs.search.lookahead import action_outcomes, lookahead_memory
+from envs.search.policy import NO_NETWORK, POLICY, join_layers, policy_memory
 from envs.vector import VectorEnv
 from training.frozen import Frozen
 from training.network import Critic, PolicyNetwork
 from training.opponents import Tables
-from training.ppo import choose_actions, list_legal, seat_advantages, seat_outcomes
+from training.ppo import center_outcomes, choose_actions, list_legal, seat_advantages, seat_outcomes
 
 
 @dataclass(frozen=True)
 class Decisions:
     """A batch of decisions; every field has the shape (T, N, …), N tables being asked at each of T steps.
 
-    The buffers are those of the `Rollout`: they are valid until its next `collect`.
+    The buffers are those of the `Rollout`: they are valid until its next `collect`. Observations and states lie on its
+    device, all else where the games are played.
     """
 
     observation: torch.Tensor
@@ -40,12 +43,19 @@ class Decisions:
     """(T, N) float32: its log-probability when it was chosen."""
     value: torch.Tensor
     """(T, N) float32: the value of the position, as the critic that advantages come from estimated it."""
+    outcomes: torch.Tensor
+    """(T, N, A) float32: what each listed legal action would have brought (see `envs.search.lookahead`), in rewards
+    times `reward_scale`, less the mean of all of them; A = 0 where nothing is looked ahead."""
     outcome: torch.Tensor
     """(T, N) int16: the seat's `Game.forecast` of the round; -1 where it is not known, or not asked for."""
     advantage: torch.Tensor
     """(T, N) float32: the advantage, 0 for decisions that are not closed."""
     closed: torch.Tensor
     """(T, N) bool: decisions to learn from; the rest only lent their value (see `seat_advantages`)."""
+
+    def to(self, device: torch.device) -> Decisions:
+        """The same on a device; nothing is copied that is there already."""
+        return Decisions(**{field.name: getattr(self, field.name).to(device) for field in fields(self)})
 
 
 class Rollout:
@@ -62,6 +72,9 @@ class Rollout:
             among them. Their decisions take rows among those of the learner, which are not learnt from and lend no
             value.
         outcomes: whether `Game.forecast` is kept.
+        lookahead: who moves for the learner where every legal action is played out: ``rule``, the strongest rule
+            player, or ``policy``, the network that decides; ``off``: nothing is played out.
+        device: where networks are evaluated and learnt from; the games are played by the processor.
     """
 
     def __init__(
@@ -73,6 +86,8 @@ class Rollout:
         generator: torch.Generator | None = None,
         frozen: Sequence[Frozen] = (),
         outcomes: bool = False,
+        lookahead: str = "off",
+        device: torch.device | str = "cpu",
     ) -> None:
         self.env = env
         self.tables = tables
@@ -81,6 +96,8 @@ class Rollout:
         self._seated = _seat_policies(tables, self.frozen)
         """(N,) index of the policy that holds the other seats, -1 where none does."""
         self.outcomes = outcomes
+        self.lookahead = lookahead
+        self.device = torch.device(device)
         n, seats, actions = env.num_envs, env.num_players, env.num_actions
         self.turn = np.zeros((steps, n), np.int8)
         self.reward = np.zeros((steps, n, seats), np.float32)
@@ -88,7 +105,7 @@ class Rollout:
         self.own = np.ones((steps, n), np.bool_)
         """(T, N) the decisions of the learner; the others are those of frozen policies."""
         self._with_state = env.num_state_features > 0
-        seen = torch.zeros(steps, n, env.num_state_features or env.num_features, dtype=torch.uint8)
+        seen = torch.zeros(steps, n, env.num_state_features or env.num_features, dtype=torch.uint8, device=self.device)
         self.decisions = Decisions(
             observation=seen[:, :, : env.num_features],
             state=seen[:, :, : env.num_state_features],
@@ -98,10 +115,13 @@ class Rollout:
             action=torch.zeros(steps, n, dtype=torch.int64),
             log_probability=torch.zeros(steps, n),
             value=torch.zeros(steps, n),
+            outcomes=torch.zeros(steps, n, 0 if lookahead == "off" else actions),
             outcome=torch.full((steps, n), -1, dtype=torch.int16),
             advantage=torch.zeros(steps, n),
             closed=torch.zeros(steps, n, dtype=torch.bool),
         )
+        self.learnt = self.decisions.to(self.device)
+        """The last batch with everything on the device."""
         self.rounds = np.zeros(n, np.int64)
         """(N,) rounds that ended in the last call of `collect`."""
         self.statistics = np.zeros((n, seats, len(env.game.statistics)), np.float32)
@@ -110,6 +130,8 @@ class Rollout:
         """Tables (m,) and statistics (m, seats, K) of the rounds that ended alone in a step, for `Game.breakdown`."""
         self._single = np.zeros((steps, n, seats) if outcomes else (0, n, seats), np.int16)
         """Outcomes of the rounds that ended alone in a step, -1 for others."""
+        self._options = env.rules.record()
+        self._memory = lookahead_memory(env.game.state, actions)
         self._inputs: dict[str, torch.Tensor] = {}
         self.batch = env.reset(scatter=scatter)
 
@@ -127,18 +149,23 @@ class Rollout:
         kept = self.decisions
         views = (kept.legal, kept.count, kept.choice, kept.action, kept.log_probability)
         legal, count, choice, action, log_probability = (tensor.numpy() for tensor in views)
-        seen = (kept.state if self._with_state else kept.observation).numpy()
+        seen = kept.state if self._with_state else kept.observation
         actor = copy.deepcopy(network).to(network.dtype)  # converts the weights once, not at each step
+        policy = policy_memory(
+            join_layers(network.policy_layers()) if self.lookahead == "policy" else NO_NETWORK, self.env.pad_seats
+        )
         uniform = torch.rand(kept.value.shape, generator=self.generator).numpy()
         self.statistics[:] = 0
         self.rounds[:] = 0
         self.single_rounds.clear()
         for t in range(len(seen)):
-            seen[t] = self.batch.state if self._with_state else self.batch.observation
+            seen[t].copy_(torch.from_numpy(self.batch.state if self._with_state else self.batch.observation))
             self.turn[t] = self.batch.turn
             list_legal(self.batch.action_mask, legal[t], count[t])
             logits = self._logits(actor, t)
             choose_actions(logits, uniform[t], legal[t], count[t], choice[t], action[t], log_probability[t])
+            if self.lookahead != "off":
+                self._look_ahead(t, policy)
             self.batch = self.env.step(action[t])
             self.reward[t] = self.batch.rewards
             self.ended[t] = self.batch.round_over
@@ -148,6 +175,8 @@ class Rollout:
                 self.single_rounds.append((single, self.batch.statistics[single]))
             if self.outcomes:
                 self._note_outcomes(t)
+        if self.lookahead != "off":
+            center_outcomes(kept.outcomes.numpy(), count, reward_scale)
         if critic is not None:
             self._judge(copy.deepcopy(critic).to(critic.dtype))
         if self.outcomes:
@@ -164,6 +193,7 @@ class Rollout:
         if self.frozen:
             kept.advantage.numpy()[~self.own] = 0.0
             kept.closed.numpy()[~self.own] = False
+        self.learnt = kept.to(self.device)
         return kept
 
     def _note_outcomes(self, t: int) -> None:
@@ -171,6 +201,14 @@ class Rollout:
         assert self.env.game.forecast is not None
         statistic = self.env.game.statistics.index(self.env.game.forecast[0])
         self._single[t] = np.where(self.batch.rounds[:, None] == 1, self.batch.statistics[:, :, statistic], -1)
+
+    def _look_ahead(self, t: int, policy: tuple[Any, ...]) -> None:
+        """Play out every legal action of the learner's decisions."""
+        kind = len(self.env.game.rule_players) - 1 if self.lookahead == "rule" else POLICY
+        action_outcomes(
+            self.env.get_state(), self._options, self.tables.players, self.own[t], kind, policy, self._memory,
+            self.decisions.outcomes[t].numpy(),
+        )  # fmt: skip
 
     @torch.inference_mode()
     def _judge(self, critic: Critic) -> None:
@@ -187,14 +225,14 @@ class Rollout:
         kept = self.decisions
         if not self.frozen:
             logits, kept.value[t] = actor(kept.observation[t])
-            return logits.numpy()  # type: ignore[no-any-return]
+            return logits.cpu().numpy()  # type: ignore[no-any-return]
         tables = np.arange(self.env.num_envs)
         self.own[t] = self.tables.learner[tables, self.batch.turn]
         wanted = np.zeros((self.env.num_envs, self.env.num_actions), np.float32)
         kept.value[t] = 0.0
         if (rows := np.flatnonzero(self.own[t])).size:
             logits, kept.value[t, rows] = actor(kept.observation[t, rows])
-            wanted[rows] = logits.numpy()
+            wanted[rows] = logits.cpu().numpy()
         for k, policy in enumerate(self.frozen):
             if (rows := np.flatnonzero(~self.own[t] & (self._seated == k))).size:
                 wanted[rows] = policy.logits(kept.observation[t, rows], self.batch.action_mask[rows])
@@ -208,7 +246,7 @@ class Rollout:
         """Places of the learner's decisions among all of some time steps, ordered; None where all are its own."""
         if not self.frozen:
             return None
-        return torch.from_numpy(np.flatnonzero(self.own[times.numpy()]))
+        return torch.from_numpy(np.flatnonzero(self.own[times.numpy()])).to(self.device)
 
     def inputs(self, times: torch.Tensor, dtype: torch.dtype, name: str = "observation") -> torch.Tensor:
         """Observations (or states) of some time steps of all tables as numbers of a type, (len(times) · N, F or S).
@@ -218,7 +256,7 @@ class Rollout:
         kept: torch.Tensor = getattr(self.decisions, name)
         room = self._inputs.get(name)
         if room is None or room.shape[0] != len(times) or room.dtype != dtype:
-            room = self._inputs[name] = torch.empty(len(times), *kept.shape[1:], dtype=dtype)
+            room = self._inputs[name] = torch.empty(len(times), *kept.shape[1:], dtype=dtype, device=self.device)
         for rows, t in zip(room, times.tolist(), strict=True):
             rows.copy_(kept[t])
         return room.flatten(0, 1)

@@ -22,7 +22,7 @@ def measure(config: Config, seconds: float) -> dict[str, Any]:
     Returns:
         ``decisions_per_second``: every move made at the tables, forced ones and those of built-in players included;
         ``choices_per_second``: those that the network decided; ``moves_per_choice``: the ratio, counted at the start;
-        ``flops``: useful floating-point operations of the network's linear layers per second (two for a multiplication
+        ``flops``: useful floating-point operations of the networks' linear layers per second (two for a multiplication
         and its addition): forward while playing, forward and backward while learning, no gradient of the input;
         ``learning_share``: part of the time spent learning.
     """
@@ -36,7 +36,7 @@ def measure(config: Config, seconds: float) -> dict[str, Any]:
         curves = trainer.update()
         choices += sum(rollout.choices() for rollout in trainer.rollouts)
         learning += curves["charts/learning_share"] * (time.perf_counter() - before)
-    forward, both = trainer.network.flops()
+    forward, both = flops(trainer)
     return {
         "decisions_per_second": ratio * choices / elapsed,
         "choices_per_second": choices / elapsed,
@@ -44,6 +44,14 @@ def measure(config: Config, seconds: float) -> dict[str, Any]:
         "flops": (forward + config.ppo.epochs * both) * choices / elapsed,
         "learning_share": learning / elapsed,
     }
+
+
+def flops(trainer: Trainer) -> tuple[int, int]:
+    """Operations of all networks' matrix products for one decision: while playing, and in one pass of learning."""
+    learning = [module.flops() for module in (trainer.network, trainer.critic, trainer.forecasts) if module is not None]
+    playing = trainer.network.flops()[0] + (trainer.critic.flops()[0] if trainer.critic is not None else 0)
+    averaged = trainer.average.flops()[0] if trainer.average is not None else 0
+    return playing, sum(both for _, both in learning) + averaged
 
 
 def _moves_per_choice(trainer: Trainer) -> float:
@@ -65,7 +73,7 @@ def _moves_per_choice(trainer: Trainer) -> float:
             return batch
 
         rollout.env.step = counted  # type: ignore[method-assign]
-        rollout.collect(trainer.network, 1.0)
+        rollout.collect(trainer.network, 1.0, 1.0, trainer.critic)
         choices += rollout.choices()
         del rollout.env.step  # type: ignore[method-assign]
     return moves / choices

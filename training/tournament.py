@@ -47,7 +47,7 @@ class Settings:
     cross_deals: int
     """Deals that are also played as cross-play."""
     digests: tuple[str, ...]
-    """SHA-256 of the policy of each checkpoint, or search with a prior; empty for other agents."""
+    """SHA-256 of the policy of each checkpoint, or search with a prior, and of a plugin's model; empty for others."""
 
 
 def settings_of(team: Team, seed: int, cross_deals: int) -> Settings:
@@ -70,7 +70,7 @@ def _digest(agent: Agent) -> str:
     elif isinstance(agent, Search) and agent.prior:
         folder = _find_checkpoint(agent.prior)
     else:
-        return ""
+        return str(getattr(agent, "digest", ""))
     return hashlib.sha256((folder / "policy.safetensors").read_bytes()).hexdigest()
 
 
@@ -238,9 +238,11 @@ class Folder:
         return before.index(deals) + 1
 
     def check_agents(self, team: Team) -> None:
-        """Raise ValueError where a checkpoint is no longer the one that played."""
+        """Raise ValueError where a checkpoint or model is no longer the one that played."""
         if settings_of(team, self.settings.seed, self.settings.cross_deals) != self.settings:
-            raise ValueError(f"{self.path}: a checkpoint or the rules have changed since this tournament began")
+            raise ValueError(
+                f"{self.path}: a checkpoint, a model or the rules have changed since this tournament began"
+            )
 
     def replay(self) -> Played:
         """Play all games again from their moves; ValueError where a result is not what the file says."""

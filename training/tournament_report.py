@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from envs.game import find_game
 from training.files import write_whole
 from training.pictures import draw_calls, draw_png
 from training.report import Estimate, gain_text, versions, write_json
@@ -44,7 +45,7 @@ def report_text(folder: Folder, found: Standings, pictures: Names) -> str:
         "Brackets are 95 % bootstrap intervals over deals; a deal is a whole game, in which every agent sits in every "
         "seat once. All but cross-play is from mixed tables.",
         "## Standings",
-        _standings_table(found),
+        _standings_table(found, find_game(settings.game).shares),
         "Ratings are Plackett-Luce (openskill, tau 0): mu ± sigma, which takes games for independent; the interval is "
         "that of mu over resampled deals. Copies at one table count by their mean.",
         "## Neighbours",
@@ -72,7 +73,8 @@ def _table(head: Names, rows: list[Names]) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
-def _standings_table(found: Standings) -> str:
+def _standings_table(found: Standings, shares: Sequence[str]) -> str:
+    """One row an agent, the best first; statistics named in `shares` are percentages, as win shares are."""
     head = ["agent", "win share", "place", *(["points per round"] if found.points else [])]
     head += [*(name.replace("_", " ") for name in found.statistics), "rating", "interval", "ordinal"]
     rows = []
@@ -80,17 +82,18 @@ def _standings_table(found: Standings) -> str:
         rating = found.ratings[k]
         row = [f"`{found.names[k]}`", found.win_share[k].text(True), found.place[k].text()]
         row += [found.points[k].text()] if found.points else []
-        row += [values[k].text() for values in found.statistics.values()]
+        row += [values[k].text(name in shares) for name, values in found.statistics.items()]
         between = "" if rating.low is None or rating.high is None else f"[{rating.low:.2f}, {rating.high:.2f}]"
         rows.append([*row, f"{rating.mu:.2f} ± {rating.sigma:.2f}", between, f"{rating.ordinal:.2f}"])
     return _table(head, rows)
 
 
 def _neighbours_table(found: Standings) -> str:
-    unit = "points per round" if found.measure == "points" else "win share"
+    share = found.measure == "win_share"
+    unit = "win share" if share else "points per round"
     pairs = zip(found.ranking, found.ranking[1:], found.neighbours, strict=False)
     rows = [
-        [f"`{found.names[a]}` - `{found.names[b]}`", difference.text(), gain_text(difference.gain)]
+        [f"`{found.names[a]}` - `{found.names[b]}`", difference.text(share), gain_text(difference.gain)]
         for a, b, difference in pairs
     ]
     return _table([f"difference in {unit}, same deals", "mean", "gained by pairing"], rows)

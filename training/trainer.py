@@ -41,7 +41,13 @@ from training.frozen import Snapshots, load_frozen
 from training.network import Critic, Forecasts, PolicyNetwork
 from training.opponents import SNAPSHOT, seat_tables
 from training.pictures import draw_calls, draw_png
-from training.ppo import chosen_log_probability_and_entropy, clipped_policy_loss, divergence, value_loss
+from training.ppo import (
+    chosen_log_probability_and_entropy,
+    clipped_policy_loss,
+    divergence,
+    outcome_loss,
+    value_loss,
+)
 from training.progress import Curves, Display
 from training.ranks import Ranks
 from training.rollout import Decisions, Rollout, outcomes
@@ -187,6 +193,7 @@ class Trainer:
                     generator,
                     [*self.frozen, *snapshots],
                     self.forecasting.needs_outcome,
+                    config.lookahead,
                 )
             )
         return rollouts
@@ -269,18 +276,24 @@ class Trainer:
                 curves[f"rounds/{kind}/{name}"] = mean
         return curves
 
-    def _scale(self, batches: Sequence[Decisions]) -> tuple[tuple[torch.Tensor, torch.Tensor], float]:
-        """Mean and standard deviation of all ranks' advantages, and the part of the returns' variance foreseen."""
+    def _scale(self, batches: Sequence[Decisions]) -> tuple[tuple[torch.Tensor, ...], float]:
+        """Of all ranks: mean and spread of advantages, spread of outcomes; and how much of the returns was foreseen.
+
+        Outcomes of 0 say nothing of the spread: most are beyond their list's end.
+        """
         advantage = torch.cat([batch.advantage[batch.closed] for batch in batches]).double()
         returns = advantage + torch.cat([batch.value[batch.closed] for batch in batches])
         moments = torch.stack([torch.stack([x.sum(), x.square().sum()]) for x in (advantage, returns)])
+        ahead = [batch.outcomes[batch.closed] for batch in batches]
+        squares = torch.stack([torch.stack([x.double().square().sum(), (x != 0).sum()]) for x in ahead]).sum(dim=0)
         count = torch.tensor(float(len(advantage)), dtype=torch.float64)
-        self.ranks.add([moments, count])
+        self.ranks.add([moments, squares, count])
         means = moments / count.clamp_min(1)
         # Sums of float64: nothing is lost by subtracting squares.
         variance = (means[:, 1] - means[:, 0].square()) * count / (count - 1).clamp_min(1)
         explained = 1 - float(variance[0] / variance[1].clamp_min(1e-8))
-        return (means[0, 0].float(), variance[0].clamp_min(0).sqrt().float() + 1e-8), explained
+        spread = variance[0].clamp_min(0).sqrt().float() + 1e-8
+        return (means[0, 0].float(), spread, (squares[0] / squares[1].clamp_min(1)).sqrt().float() + 1e-8), explained
 
     def _weights(self) -> list[torch.Tensor]:
         """Copies of all parameters and of what the optimizer keeps of each."""
@@ -324,7 +337,7 @@ class Trainer:
         if self.snapshots is not None:
             self.snapshots.keep(self.network, self.decisions)
 
-    def _learn(self, times: torch.Tensor, scale: tuple[torch.Tensor, torch.Tensor], total: float) -> torch.Tensor:
+    def _learn(self, times: torch.Tensor, scale: tuple[torch.Tensor, ...], total: float) -> torch.Tensor:
         """Make one step of Adam on some time steps of all tables; returns sums for the curves.
 
         Whole time steps, because their rows lie together in memory: the tables are independent games at different
@@ -341,7 +354,7 @@ class Trainer:
         return sums
 
     def _gradient(
-        self, rollout: Rollout, times: torch.Tensor, scale: tuple[torch.Tensor, torch.Tensor], total: float
+        self, rollout: Rollout, times: torch.Tensor, scale: tuple[torch.Tensor, ...], total: float
     ) -> tuple[tuple[torch.Tensor, ...], torch.Tensor]:
         """Gradient of the loss by the parameters, for some time steps of a thread's tables, and sums for the curves."""
         ppo, kept = self.config.ppo, rollout.decisions
@@ -366,7 +379,10 @@ class Trainer:
         hidden = self.network.trunk_output(observation)
         logits, value = self.network.heads_output(hidden)
         log_probability, entropy = chosen_log_probability_and_entropy(logits, legal, count, choice)
-        policy_loss = clipped_policy_loss(log_probability, old_log_probability, advantage, ppo.clip) @ weight
+        if kept.outcomes.shape[2]:
+            policy_loss = outcome_loss(logits, legal, count, pick(kept.outcomes) / scale[2], ppo.temperature) @ weight
+        else:
+            policy_loss = clipped_policy_loss(log_probability, old_log_probability, advantage, ppo.clip) @ weight
         squared = value_loss(value, target) @ weight
         bonus = (entropy * self.entropy_weight[action]) @ weight
         loss = policy_loss + ppo.value * squared - bonus

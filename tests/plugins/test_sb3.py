@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import runpy
+import shutil
 import sys
 from pathlib import Path
 from random import Random
@@ -196,3 +198,44 @@ def test_what_is_wrong_takes_one_line(model: Path, tmp_path: Path, monkeypatch: 
         load_agent(f"sb3:{model}", "kachuful")
     assert "pip install 'taash[plugins]'" in str(error.value)
     assert "\n" not in str(error.value)
+
+
+TOURNAMENT = Path(__file__).parents[2] / "scripts" / "tournament.py"
+
+
+def tournament(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    """Run the script inside this process; returns its exit code."""
+    monkeypatch.setattr(sys, "argv", [str(TOURNAMENT), *map(str, arguments)])
+    with pytest.raises(SystemExit) as result:
+        runpy.run_path(str(TOURNAMENT), run_name="__main__")
+    return int(result.value.code or 0)
+
+
+@pytest.mark.slow
+def test_tournaments(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Neither the number of workers nor a stop changes a byte, and a model that has changed is not gone on with."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(model, "model.zip")
+    agents = ["sb3:model.zip", "sb3:model.zip:sampled", "random"]
+    rules = [text for name, value in SMALL["kachuful"].items() for text in (f"--rules.{name}", value)]
+    base = ["--game", "kachuful", "--agents", *agents, *rules, "--cross-deals", 1, "--seed", 2]
+    assert tournament(monkeypatch, *base, "--deals", 4, "--workers", 1, "--out", "one") == 0
+    shown = capsys.readouterr().out
+    assert all(f"| `{agent}` |" in shown for agent in agents)
+    whole = Path("one/games.jsonl").read_bytes()
+    assert tournament(monkeypatch, *base, "--deals", 2, "--workers", 2, "--out", "two") == 0
+    assert len(Path("two/games.jsonl").read_bytes()) < len(whole)
+    assert tournament(monkeypatch, "--resume", "two", "--deals", 4, "--workers", 2) == 0
+    assert Path("two/games.jsonl").read_bytes() == whole
+    capsys.readouterr()
+
+    learn(gymnasium.make(IDS["kachuful"], **SMALL["kachuful"]), 96).save("model.zip")
+    assert tournament(monkeypatch, "--resume", "two", "--deals", 5) == 2
+    error = "tournament.py: two: a checkpoint, a model or the rules have changed since this tournament began\n"
+    assert capsys.readouterr().err == error
+    Path("model.zip").unlink()
+    assert tournament(monkeypatch, "--resume", "two") == 2
+    assert capsys.readouterr().err == "tournament.py: no agent 'sb3:model.zip': there is no file model.zip\n"
+    assert Path("two/games.jsonl").read_bytes() == whole

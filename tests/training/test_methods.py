@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -14,12 +14,18 @@ from test_trainer import tiny, weights
 
 from envs.game import find_game
 from envs.vector import VectorEnv
-from training.config import AuxiliaryConfig, Config, PPOConfig, RolloutConfig
+from training.config import AuxiliaryConfig, Config, NetworkConfig, PPOConfig, RolloutConfig, RunConfig
 from training.forecasts import BIDS, HOLDERS, OUTCOME, Forecasting, Seen
 from training.frozen import Snapshots
 from training.network import Critic, PolicyNetwork
 from training.opponents import SNAPSHOT, seat_tables
-from training.ppo import divergence, masked_log_probabilities, seat_outcomes
+from training.ppo import (
+    center_outcomes,
+    divergence,
+    masked_log_probabilities,
+    outcome_loss,
+    seat_outcomes,
+)
 from training.rollout import Rollout
 from training.trainer import UNDONE_IN_A_ROW, DivergenceError, Trainer
 
@@ -233,7 +239,7 @@ def test_all_switches_add_up_to_one_gradient_over_threads() -> None:
     halves = trainer.rollouts
     for rollout in halves:
         rollout.collect(trainer.network, 0.9, 0.1, trainer.critic)
-    times, scale = torch.arange(4), (torch.tensor(0.1), torch.tensor(2.0))
+    times, scale = torch.arange(4), (torch.tensor(0.1), torch.tensor(2.0), torch.tensor(1.0))
     total = sum(int(rollout.decisions.closed[times].sum()) for rollout in halves)
     parts = [trainer._gradient(rollout, times, scale, total)[0] for rollout in halves]
     whole = Trainer(everything(threads=1)).rollouts[0]
@@ -301,6 +307,56 @@ def test_training_that_only_diverges_ends_in_one_line() -> None:
     with pytest.raises(DivergenceError, match=r"5 updates in a row diverged and were undone \(approximate KL"):
         trainer.update()
     assert torch.equal(weights(trainer), before)
+
+
+def test_outcomes_and_logits_against_the_definition() -> None:
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(20, 9, generator=generator)
+    count = torch.randint(1, 6, (20,), generator=generator)
+    legal = torch.zeros(20, 9, dtype=torch.uint8)
+    outcomes = torch.zeros(20, 9)
+    for i, n in enumerate(count.tolist()):
+        legal[i, :n] = torch.randperm(9, generator=generator)[:n].sort().values.to(torch.uint8)
+        drawn = torch.randn(n, generator=generator)
+        outcomes[i, :n] = drawn - drawn.mean()
+    found = outcome_loss(logits, legal, count, outcomes, 0.5)
+    for i, n in enumerate(count.tolist()):
+        own = logits[i, legal[i, :n].long()]
+        expected = 0.5 * (0.5 * (own - own.mean()) - outcomes[i, :n]).square().mean()
+        assert float(found[i]) == pytest.approx(float(expected), abs=1e-6)
+    right = torch.full((20, 9), 7.0)
+    for i, n in enumerate(count.tolist()):
+        right[i, legal[i, :n].long()] = 3 + 2 * outcomes[i, :n]
+    assert outcome_loss(right, legal, count, outcomes, 0.5).abs().max() < 1e-6
+
+
+def test_outcomes_are_centred() -> None:
+    outcomes = np.array([[[1.0, 4.0, 9.0, 5.0]]], np.float32)
+    center_outcomes(outcomes, np.array([[3]]), 0.5)
+    assert outcomes[0, 0].tolist() == pytest.approx([-11 / 6, -1 / 3, 13 / 6, 0])
+
+
+@pytest.mark.parametrize("lookahead", ["rule", "policy"])
+def test_looking_ahead_finds_better_play_than_the_rule_player(lookahead: Literal["rule", "policy"]) -> None:
+    """On the toy game a few updates are enough to gain from the rule player in all other seats."""
+    config = Config(
+        game="toy",
+        rules={"num_players": 3},
+        network=NetworkConfig([64], "float32"),
+        rollout=RolloutConfig(
+            tables=64, steps=32, opponents={"lowest": 1}, learner_seats=1, scatter=30, lookahead=lookahead
+        ),
+        ppo=PPOConfig(learning_rate=3e-3, minibatches=4, reward_scale=1.0, max_kl=10),
+        run=RunConfig(decisions=64 * 32 * 20, threads=1),
+    )
+    trainer = Trainer(config)
+    rewards = [trainer.update()["charts/round_reward/lowest"] for _ in range(20)]
+    assert np.mean(rewards[-5:]) > np.mean(rewards[:3]) + 0.1
+    kept = trainer.rollouts[0].decisions
+    listed = torch.arange(kept.outcomes.shape[2]) < kept.count[:, :, None]
+    assert torch.allclose(kept.outcomes.sum(dim=2), torch.zeros(32, 64), atol=1e-4)
+    assert (kept.outcomes[~listed] == 0).all()
+    assert float(kept.outcomes.abs().max()) > 0
 
 
 def test_toy_has_nothing_to_forecast() -> None:

@@ -11,6 +11,7 @@ import torch
 from training.ppo import (
     choose_actions,
     chosen_log_probability_and_entropy,
+    chosen_log_probability_and_entropy_anywhere,
     clipped_policy_loss,
     list_legal,
     masked_log_probabilities,
@@ -105,6 +106,20 @@ def test_choose_actions_frequencies(rng: np.random.Generator) -> None:
     expected = probabilities(logits[:1], mask[:1])[0]
     assert (np.abs(found - expected) <= 5 * np.sqrt(expected / n)).all()
     assert found[1] == 0
+
+
+def test_any_device_computes_what_the_processor_does(rng: np.random.Generator) -> None:
+    """PyTorch's operations, which other devices use, against the compiled code: values and gradients."""
+    legal, count = (torch.from_numpy(array) for array in legal_lists(some_masks(rng)))
+    choice = torch.from_numpy((rng.random(ROWS) * count.numpy()).astype(np.int16))
+    results = []
+    for function in (chosen_log_probability_and_entropy, chosen_log_probability_and_entropy_anywhere):
+        logits = torch.from_numpy(some_logits(np.random.default_rng(5))).requires_grad_()
+        chosen, entropy = function(logits, legal, count, choice)
+        (gradient,) = torch.autograd.grad((chosen * 1.5 + entropy * torch.arange(ROWS)).sum(), logits)
+        results.append((chosen, entropy, gradient))
+    for ours, theirs in zip(*results, strict=True):
+        assert torch.allclose(ours, theirs, atol=1e-4)
 
 
 def test_chosen_log_probability_and_entropy(rng: np.random.Generator) -> None:

@@ -18,6 +18,7 @@ from training.played import play_games, start
 from training.report import paired, summarize
 from training.standings import rate, separable, standings
 from training.tournament import CROSS, GAMES, MIXED, Folder, labels, seatings, settings_of
+from training.tournament_report import report_text
 
 GAME = find_game("kachuful")
 
@@ -114,6 +115,24 @@ def test_standings(tmp_path: Path, game: str) -> None:
     with Crew(folder_team := team("random", "heuristic", game=game)) as crew:
         match = play_match(folder_team.game, folder_team.rules, *reversed(crew.team.agents), deals=5, seed=3)
     assert found.cross[2][0].mean == pytest.approx(match.win_share.mean())  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("game", ["kachuful", "kaschlan"])
+def test_shares_are_shown_in_percent(tmp_path: Path, game: str) -> None:
+    with Crew(team("random", "heuristic", game=game)) as crew:
+        folder = played(tmp_path / "t", crew, 3, 0)
+    found = standings(folder)
+    lines = report_text(folder, found, []).splitlines()
+    start = next(k for k, line in enumerate(lines) if line.startswith("| agent"))
+    head, _, *rows = ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines[start : start + 4])
+    shares = find_game(game).shares
+    assert set(shares) & set(found.statistics)
+    for name, values in found.statistics.items():
+        column = [row[head.index(name.replace("_", " "))] for row in rows]
+        assert column == [values[k].text(name in shares) for k in found.ranking]
+        assert all((" % " in cell) == (name in shares) for cell in column)
+    neighbours = next(line for line in lines if line.startswith(f"| `{found.names[found.ranking[0]]}` - "))
+    assert (" % [" in neighbours) == (found.measure == "win_share")
 
 
 def test_changed_files_are_found_out(tmp_path: Path) -> None:

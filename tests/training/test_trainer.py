@@ -80,7 +80,7 @@ def test_threads_add_up_to_one_gradient() -> None:
     halves = trainer.rollouts
     for rollout in halves:
         rollout.collect(trainer.network, 0.9, 0.1)
-    times, scale = torch.arange(4), (torch.tensor(0.1), torch.tensor(2.0))
+    times, scale = torch.arange(4), (torch.tensor(0.1), torch.tensor(2.0), torch.tensor(1.0))
     total = sum(int(rollout.decisions.closed[times].sum()) for rollout in halves)
     parts = [trainer._gradient(rollout, times, scale, total)[0] for rollout in halves]
     whole = Trainer(tiny(threads=1)).rollouts[0]

@@ -8,7 +8,6 @@ functions.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 from envs.game import Game, find_game
 from envs.one_game import check_seed
+from training.json_files import parse_object, read_text
 from training.play.record import GameRecord
 from training.report import write_json
 
@@ -43,7 +43,7 @@ def read_object(path: str, number: int | None = None) -> tuple[dict[str, Any], b
     Raises:
         ValueError: what is wrong, and where.
     """
-    text = _read(path)
+    text = read_text(path)
     lines = [(i, line) for i, line in enumerate(text.splitlines(), 1) if line.strip()]
     where, several = path, path.endswith(".jsonl") or _is_lines(lines)
     if several and lines:
@@ -54,43 +54,11 @@ def read_object(path: str, number: int | None = None) -> tuple[dict[str, Any], b
         where = f"{path}, line {line}"
     elif (number or 1) != 1:
         raise ValueError(f"--game-number {number} is not possible: {path} holds 1 game")
-    found = _parse(text, where)
-    if not isinstance(found, dict):
-        raise ValueError(f"{where} holds no JSON object")
-    return found, not several
+    return parse_object(text, where), not several
 
 
 def _is_lines(lines: list[tuple[int, str]]) -> bool:
     return len(lines) > 1 and all(line.lstrip().startswith("{") and line.rstrip().endswith("}") for _, line in lines)
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise ValueError(f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"{path} is not JSON: it is not UTF-8 text") from None
-
-
-def _parse(text: str, where: str) -> Any:
-    try:
-        return json.loads(text, object_pairs_hook=_unique)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{where} is not JSON: {error.msg} (line {error.lineno}, column {error.colno})") from None
-    except RecursionError:
-        raise ValueError(f"{where} is nested too deeply") from None
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ValueError(f"key {key!r} is there twice")
-        found[key] = value
-    return found
 
 
 def load(path: str, number: int | None = None, game: str | None = None) -> Loaded:

@@ -6,6 +6,7 @@ trust.
 
 from __future__ import annotations
 
+import hashlib
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,8 @@ class MaskableAgent:
     game: Game
     greedy: bool = True
     """Always take the likeliest action; otherwise sample, from each decision's own key."""
+    digest: str = ""
+    """SHA-256 of the model's file."""
 
     def act(self, decisions: Decisions) -> np.ndarray:
         """(B,) int64 legal actions."""
@@ -111,4 +114,5 @@ def load_model(path: str, greedy: bool, game: Game) -> MaskableAgent:
         raise ValueError(f"no agent {spec!r}: {' '.join(str(error).split())}") from None
     if getattr(model.action_space, "n", None) != game.num_actions:
         raise ValueError(f"no agent {spec!r}: it was not made for {game.title}, which has {game.num_actions} actions")
-    return MaskableAgent(spec if greedy else f"{spec}:sampled", model, game, greedy)
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    return MaskableAgent(spec if greedy else f"{spec}:sampled", model, game, greedy, digest)

@@ -1,0 +1,61 @@
+"""What would have come of every legal action: each is played out in the game as it really is.
+
+For learning only: the hidden cards are those of the actual deal. Over many deals the mean outcome of an action is its
+worth to a seat that knows what it can know, and all actions of a decision share the luck of its deal (rollouts of
+policies: G. Tesauro and G. R. Galperin, On-line policy improvement using Monte-Carlo search, NIPS 1996).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from envs.game import SEATS
+from envs.jit import jit
+from envs.loops import RANDOM, advance, random_action
+from envs.search.playout import choose_action, list_actions, round_values
+
+
+def lookahead_memory(state: np.dtype[Any], actions: int) -> tuple[Any, ...]:
+    """Working memory of `action_outcomes`; it serves one thread at a time."""
+    return np.zeros(1, state), np.zeros(1, state), np.zeros(actions, np.int64), np.zeros(SEATS, np.float32)
+
+
+@jit
+def action_outcomes(
+    states: Any, options: Any, players: Any, asked: Any, kind: int, policy: Any, memory: Any, outcomes: Any
+) -> None:
+    """Play out every legal action of the seats to act.
+
+    Args:
+        states: (B,) full records of games that have not ended.
+        options: (1,) options record.
+        players: (B, seats) int8 player codes (see `envs.vector.VectorEnv`): who moves in the playouts.
+        asked: (B,) bool, records to be played out.
+        kind: who moves for `envs.loops.ASK`: a rule player, or `POLICY`.
+        policy: from `envs.search.policy.policy_memory`.
+        memory: from `lookahead_memory`.
+        outcomes: (B, A) float32, written: ``outcomes[i, k]`` is what the round brings the seat to act after its k-th
+            legal action, ascending, as `round_values` has it; other entries are left as they are.
+    """
+    work, seen, actions, out = memory
+    rules = options[0]
+    for i in range(states.shape[0]):
+        if not asked[i]:
+            continue
+        seat = int(states[i]["turn"])
+        count = list_actions(states[i], rules, actions)
+        for k in range(count):
+            work[0] = states[i]
+            game = work[0]
+            flags = advance(game, rules, int(actions[k]))
+            while flags == 0:
+                player = int(players[i, int(game["turn"])])
+                if player == RANDOM:
+                    action = random_action(game, rules)
+                else:
+                    action = choose_action(game, rules, player - 1 if player > RANDOM else kind, policy, seen)
+                flags = advance(game, rules, action)
+            round_values(game, rules, flags, out)
+            outcomes[i, k] = out[seat]
