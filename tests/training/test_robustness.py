@@ -31,7 +31,16 @@ ALL = [
     *("--auxiliary.holders", "0.3", "--auxiliary.bids", "0.2", "--ppo.average", "0.1", "--ppo.average_decay", "0.9"),
     *("--rollout.opponents", '{"self": 1, "snapshot": 1, "heuristic": 1}', "--rollout.snapshots", "2"),
     *("--rollout.snapshot_decisions", "600", "--ppo.entropy", '{"bid": 0.05, "card": 0.01}'),
-    *("--ppo.final_entropy", "0.0", "--run.checkpoint_minutes", "1e-9", "--run.keep_minutes", "1e-4"),
+    *(
+        "--rollout.lookahead",
+        "policy",
+        "--ppo.final_entropy",
+        "0.0",
+        "--run.checkpoint_minutes",
+        "1e-9",
+        "--run.keep_minutes",
+        "1e-4",
+    ),
 ]
 """All switches on; a checkpoint after every update."""
 SOME = [*TINY, "--run.checkpoint_minutes", "1e-9", "--run.keep_minutes", "1e-9", "--run.evaluate_minutes", "null"]
@@ -69,7 +78,8 @@ def test_kills_and_interrupts_leave_no_trace(
     tmp_path: Path, train: Line, at_once: bool, ends: list[tuple[float, signal.Signals]]
 ) -> None:
     """Wherever a run is ended, at its end it has the weights, and all else, of a run that nobody disturbed."""
-    line = [*ALL, "--run.decisions", 25_000, "--run.evaluate_deals", 3, "--run.evaluate_minutes", 0.01]
+    total = 25_000 if at_once else 8_000
+    line = [*ALL, "--run.decisions", total, "--run.evaluate_deals", 3, "--run.evaluate_minutes", 0.01]
     run = tmp_path / "run"
 
     def count() -> int:
@@ -89,7 +99,7 @@ def test_kills_and_interrupts_leave_no_trace(
         _, err = process.communicate(timeout=60)
         assert process.returncode == (130 if sent == INTERRUPT else -KILL), (number, err)
         assert "Traceback" not in err
-        assert load_policy(run).decisions < 25_000
+        assert load_policy(run).decisions < total
     code, _, err = train("--resume", "run")
     assert code == 0, err
     code, _, err = train(*line, "--run.evaluate_minutes", "null", "--out", "quiet")
