@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def prepare(arguments: Sequence[str]) -> tuple[Trainer, Path]:
     """Set up the run that a command line asks for; returns its trainer and folder. ValueError says what is wrong."""
     # Importing takes seconds, and a Ctrl-C meanwhile should end quietly.
-    from training.checkpoint import find_checkpoint, list_checkpoints
+    from training.checkpoint import MANIFEST, find_checkpoint, list_checkpoints
     from training.config import ConfigError, make_parser, parse_config
     from training.ranks import join_ranks, restarts
     from training.trainer import Trainer
@@ -35,8 +35,11 @@ def prepare(arguments: Sequence[str]) -> tuple[Trainer, Path]:
     if resumed is not None:
         if _value_of("--config", given) is not None:
             raise ConfigError("--resume takes the settings of its run; leave out --config")
-        find_checkpoint(resumed)
-        given = ["--config", str(Path(resumed) / "config.yaml"), *given]
+        settings = Path(resumed) / "config.yaml"
+        if not settings.is_file() or (Path(resumed) / MANIFEST).is_file():
+            find_checkpoint(resumed)
+            raise ConfigError(f"--resume takes the folder of a run, with its config.yaml; {resumed} is a part of one")
+        given = ["--config", str(settings), *given]
     config, own = parse_config(parser, given)
     if own.resume and own.out:
         raise ConfigError("--resume goes on in its own folder; leave out --out")
@@ -44,23 +47,27 @@ def prepare(arguments: Sequence[str]) -> tuple[Trainer, Path]:
     if ranks.size > 1 and not (own.resume or own.out):
         raise ConfigError("several processes need the name of the run's folder: --out FOLDER")
     run = Path(own.resume or own.out or time.strftime(f"runs/{config.game}-%Y%m%d-%H%M%S"))
-    again = restarts() > 0 and bool(list_checkpoints(run))
-    if ranks.is_first and not own.resume and not restarts() > 0 and _is_taken(run):
+    again = bool(own.resume) or restarts() > 0
+    if ranks.is_first and not again and _is_taken(run):
         raise ConfigError(f"{run} already exists; give --out another folder, or go on with --resume {run}")
     with _patience():
         trainer = Trainer(config, ranks)
-    if own.resume or again:
+    # What ended before its first checkpoint begins again.
+    if again and list_checkpoints(run):
         trainer.resume(run)
+    if not ranks.agree(trainer.decisions):
+        raise ConfigError(f"the processes see different checkpoints in {run}: all of them need the same folder")
     return trainer, run
 
 
 def _is_taken(run: Path) -> bool:
-    return run.exists() and not (run.is_dir() and not any(run.iterdir()))
+    # What a process that was killed leaves of a file that it was writing is hidden.
+    return run.exists() and not (run.is_dir() and all(path.name.startswith(".") for path in run.iterdir()))
 
 
 def train(trainer: Trainer, run: Path) -> int:
     """Train to the end of the run's budget, or to a Ctrl-C; returns the exit code."""
-    from training.checkpoint import find_checkpoint
+    from training.checkpoint import BEST, find_checkpoint, read_best
     from training.ranks import LostRankError
     from training.trainer import DivergenceError
 
@@ -75,6 +82,8 @@ def train(trainer: Trainer, run: Path) -> int:
     if not trainer.ranks.is_first:
         return 0
     print(f"checkpoint: {find_checkpoint(run)}")
+    if read_best(run) is not None:
+        print(f"best in evaluations: {run / BEST}")
     print(f"curves: tensorboard --logdir {run / 'tensorboard'}")
     if not finished:
         print(f"interrupted; go on with: train.py --resume {run}", file=sys.stderr)

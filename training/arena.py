@@ -19,7 +19,7 @@ from envs.agents import Agent, check_rules
 from envs.cards import stream_key
 from envs.game import Game, find_game
 from training.crew import Crew, Team
-from training.played import play_games
+from training.played import Played, play_games
 
 ARENA_STREAM = 7
 CHUNK = 512
@@ -82,6 +82,7 @@ def play_match(
     chunk: int = CHUNK,
     progress: Callable[[int], object] | None = None,
     crew: Crew | None = None,
+    watch: Callable[[Played, np.ndarray], object] | None = None,
 ) -> Match:
     """Play a candidate against copies of one opponent, each deal once from every seat.
 
@@ -95,6 +96,8 @@ def play_match(
         chunk: deals played side by side; the outcome does not depend on it.
         progress: called with the number of deals finished so far.
         crew: worker processes that share the deals; they hold both agents. The outcome does not depend on it.
+        watch: called with each chunk's games as they were played, and (G, n) bool: where the candidate sat. A chunk
+            holds each deal n times, the candidate in one seat after the other. Not with a crew.
 
     Raises:
         ValueError: an impossible number, or an agent made for another number of seats or acting illegally.
@@ -107,7 +110,7 @@ def play_match(
     check_rules(opponent, rules)
     first = first_deal(seed)
     parts = []
-    for start, count, part in _shares(game, rules, (candidate, opponent), first, deals, seed, chunk, crew):
+    for start, count, part in _shares(game, rules, (candidate, opponent), first, deals, seed, chunk, crew, watch):
         parts.append(part)
         if progress is not None:
             progress(start + count)
@@ -117,7 +120,7 @@ def play_match(
 
 def _shares(
     game: Game, rules: Any, agents: tuple[Agent, Agent], first: int, deals: int, seed: int, chunk: int,
-    crew: Crew | None,
+    crew: Crew | None, watch: Callable[[Played, np.ndarray], object] | None,
 ) -> Iterator[tuple[int, int, tuple[Any, ...]]]:  # fmt: skip
     """Play all deals, here or by worker processes; yields first deal, count and result of each part, in order."""
     if crew is not None:
@@ -126,7 +129,7 @@ def _shares(
         return
     for start in range(0, deals, chunk):
         count = min(chunk, deals - start)
-        yield start, count, _play_chunk(game, rules, agents, first + start, count, seed)
+        yield start, count, _play_chunk(game, rules, agents, first + start, count, seed, watch)
 
 
 def _play_part(team: Team, start: int, count: int, seats: tuple[int, int], first: int, seed: int) -> tuple[Any, ...]:
@@ -135,8 +138,9 @@ def _play_part(team: Team, start: int, count: int, seats: tuple[int, int], first
 
 
 def _play_chunk(
-    game: Game, rules: Any, agents: tuple[Agent, Agent], first: int, count: int, seed: int
-) -> tuple[Any, ...]:
+    game: Game, rules: Any, agents: tuple[Agent, Agent], first: int, count: int, seed: int,
+    watch: Callable[[Played, np.ndarray], object] | None = None,
+) -> tuple[Any, ...]:  # fmt: skip
     """Play `count` deals and return `Match`'s arrays; game g is deal g // n with the candidate in seat g % n."""
     n: int = rules.num_players
     games = count * n
@@ -144,6 +148,8 @@ def _play_chunk(
     deals = np.zeros(count, game.state)
     loops.start_games(deals, rules.record(), first)
     played = play_games(game, rules, agents, np.repeat(deals, n), np.where(is_candidate, 0, 1), seed)
+    if watch is not None:
+        watch(played, is_candidate)
 
     def sides(values: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Means over a deal of (games, seats, ...) values: the candidate's seats, and the opponents'."""

@@ -78,7 +78,7 @@ def make_config(settings: Settings, agent: PolicyAgent, entries: Mapping[str, An
             network=NetworkConfig(agent.policy.network.hidden),
             rollout=rollout,
             ppo=PPOConfig(**own.get("ppo", {})),
-            run=RunConfig(decisions=settings.decisions, threads=settings.threads),
+            run=RunConfig(decisions=settings.decisions, threads=settings.threads, evaluate_minutes=None),
         )
     except TypeError as error:
         raise CheckpointError(f"the training settings of {agent.name} are not those of this version: {error}") from None

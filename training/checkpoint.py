@@ -3,6 +3,9 @@
 A run keeps its checkpoints in ``RUN/checkpoints/<decisions>``; the last is the one with the most decisions. Each holds
 ``manifest.json`` (what it is), ``policy.safetensors`` (the weights) and ``training.safetensors`` (what only the trainer
 needs).
+
+``RUN/best`` names the checkpoint that did best in the run's evaluations, in `BEST_FILE`; it is a checkpoint's path like
+``RUN`` itself, which stands for the last.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 
 from envs.game import Game, find_game
+from training.files import write_whole
 from training.machine import machine
 from training.network import PolicyNetwork
 from training.ppo import masked_log_probabilities
@@ -32,6 +36,8 @@ FORMAT = "taash-checkpoint-1"
 MANIFEST = "manifest.json"
 POLICY = "policy.safetensors"
 TRAINING = "training.safetensors"
+BEST = "best"
+BEST_FILE = "best.json"
 
 
 class CheckpointError(ValueError):
@@ -117,6 +123,9 @@ def save_checkpoint(
 
     Returns:
         Its folder; an existing checkpoint of as many decisions is replaced.
+
+    Raises:
+        OSError: it cannot be written; all others are left as they were.
     """
     parts = {POLICY: save(network.state_dict()), TRAINING: save(dict(training))}
     entries = {
@@ -130,16 +139,22 @@ def save_checkpoint(
     }
     folder = run / "checkpoints" / f"{manifest['decisions']:012d}"
     fresh = folder.with_name(f".{folder.name}.new")
-    shutil.rmtree(fresh, ignore_errors=True)
-    fresh.mkdir(parents=True)
-    for name, data in {**parts, MANIFEST: json.dumps(entries, indent=2).encode()}.items():
-        with (fresh / name).open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-    if folder.exists():
-        _remove(folder)
-    fresh.rename(folder)
+    for left_over in folder.parent.glob(".*.new"):
+        shutil.rmtree(left_over, ignore_errors=True)
+    try:
+        fresh.mkdir(parents=True)
+        for name, data in {**parts, MANIFEST: json.dumps(entries, indent=2).encode()}.items():
+            with (fresh / name).open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        if folder.exists():
+            _remove(folder)
+        fresh.rename(folder)
+    except OSError as error:
+        shutil.rmtree(fresh, ignore_errors=True)
+        # A write that fails does not say where.
+        raise OSError(error.errno, error.strerror or str(error), str(folder)) from None
     return folder
 
 
@@ -150,23 +165,51 @@ def list_checkpoints(run: Path) -> list[Path]:
 
 
 def remove_older(run: Path, keep_seconds: float) -> None:
-    """Remove checkpoints but the last of each `keep_seconds` of training."""
+    """Remove checkpoints but the last of each `keep_seconds` of training, and the best."""
+    best = read_best(run)
     newest: dict[int, Path] = {}
     for folder in list_checkpoints(run):
         try:
             span = int(read_manifest(folder)["seconds"] // keep_seconds)
         except (CheckpointError, KeyError, TypeError):
             continue
-        if span in newest:
+        if span in newest and (best is None or newest[span].name != best["checkpoint"]):
             _remove(newest[span])
         newest[span] = folder
 
 
+def mark_best(run: Path, checkpoint: Path, score: Mapping[str, Any]) -> None:
+    """Make a checkpoint of a run its best one, as ``RUN/best``; the score is kept with it (plain JSON types)."""
+    folder = run / BEST
+    folder.mkdir(exist_ok=True)
+    document = {"checkpoint": checkpoint.name, **score}
+    write_whole(folder / BEST_FILE, (json.dumps(document, indent=2) + "\n").encode())
+
+
+def read_best(run: Path) -> dict[str, Any] | None:
+    """What `mark_best` wrote, ``checkpoint`` being the name of the folder; None where it names none that is there."""
+    try:
+        document = json.loads((run / BEST / BEST_FILE).read_bytes())
+        there = (run / "checkpoints" / Path(document["checkpoint"]).name / MANIFEST).is_file()
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return document if there else None
+
+
 def find_checkpoint(path: str | Path) -> Path:
-    """Folder of a checkpoint, given itself or a run (then its last one); CheckpointError if there is none."""
+    """Folder of a checkpoint, given itself, a run (then its last one) or ``RUN/best``.
+
+    Raises:
+        CheckpointError: there is none.
+    """
     path = Path(path)
     if (path / MANIFEST).is_file():
         return path
+    if (path / BEST_FILE).is_file():
+        best = read_best(path.parent)
+        if best is None:
+            raise CheckpointError(f"no checkpoint at {path}: {BEST_FILE} names none that is there")
+        return path.parent / "checkpoints" / Path(best["checkpoint"]).name
     found = list_checkpoints(path)
     if not found:
         reason = "no such folder" if not path.exists() else "it is neither a checkpoint folder nor a run that has one"

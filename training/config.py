@@ -176,9 +176,13 @@ class RunConfig:
     threads: int = 2
     """Processor threads."""
     checkpoint_minutes: float = 1.0
-    """Minutes between checkpoints; only the last is kept."""
+    """Minutes between checkpoints; only the last is kept, and the best."""
     keep_minutes: float = 10.0
     """Minutes between checkpoints that are kept for good."""
+    evaluate_minutes: float | None = 5.0
+    """Minutes of training between evaluations, which do not count as training; one more ends the run. Null: none."""
+    evaluate_deals: int = 100
+    """Deals of an evaluation: whole games, once in each seat, against the game's first and last rule-based player."""
 
     def __post_init__(self) -> None:
         check_int("run.decisions", self.decisions, 1)
@@ -187,6 +191,9 @@ class RunConfig:
         check_int("run.threads", self.threads, 1)
         _check_number("run.checkpoint_minutes", self.checkpoint_minutes, 0, above=True)
         _check_number("run.keep_minutes", self.keep_minutes, 0, above=True)
+        if self.evaluate_minutes is not None:
+            _check_number("run.evaluate_minutes", self.evaluate_minutes, 0, above=True)
+        check_int("run.evaluate_deals", self.evaluate_deals, 2)
 
 
 @dataclass(frozen=True)

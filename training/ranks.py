@@ -37,6 +37,12 @@ class Ranks:
         """Whether the flag is set on any rank."""
         return flag
 
+    def agree(self, number: int) -> bool:
+        """Whether the number (0..2**50) is the same on all ranks."""
+        total = torch.tensor([number], dtype=torch.float64)
+        self.add([total])
+        return not self.any(float(total) != self.size * number)
+
     def gather(self, thing: Any) -> list[Any]:
         """What every rank gives, in their order; an empty list on ranks but the first."""
         return [thing]

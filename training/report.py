@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -19,6 +18,7 @@ from scipy.stats import bootstrap
 
 from envs.jit import source_hash
 from training.arena import Match
+from training.files import partial_name, write_whole
 
 CONFIDENCE = 0.95
 RESAMPLES = 4999
@@ -292,7 +292,7 @@ def check_json_path(path: Path) -> None:
     """Raise ValueError where a file cannot be written, before long work is done for it."""
     if path.is_dir():
         raise ValueError(f"cannot write {path}: it is a directory")
-    probe = _partial(path.resolve())
+    probe = partial_name(path.resolve())
     try:
         probe.touch()
         probe.unlink()
@@ -302,21 +302,7 @@ def check_json_path(path: Path) -> None:
 
 def write_json(path: Path, document: Any) -> None:
     """Write a document so that the file is, at any moment, either the old one or the complete new one."""
-    path = path.resolve()
-    partial = _partial(path)
-    try:
-        with partial.open("w", encoding="utf-8") as file:
-            json.dump(document, file, indent=2, allow_nan=False)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def _partial(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{os.getpid()}.partial")
+    write_whole(path.resolve(), (json.dumps(document, indent=2, allow_nan=False) + "\n").encode())
 
 
 def progress_bar() -> Progress:

@@ -11,13 +11,12 @@ import numpy as np
 from scipy.stats import t as student
 
 from envs.game import find_game
+from training.pictures import Calls, call_statistics, count_calls
 from training.report import CONFIDENCE, Difference, Estimate, estimate, estimate_share, paired
 from training.tournament import CROSS, MIXED, Folder, labels
 
 RATED_GAMES = 400_000
 """Most games that are rated, over all resamples, for the interval of a rating."""
-CALLS = ("bid", "tricks")
-"""Statistics of games with bids: what was called and what was made."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Standings:
     """Win share of the row's agent alone among copies of the column's."""
     cross_points: list[list[Difference | None]] | None
     """Points per round of the row's agent minus those of the copies."""
-    calls: list[dict[int, tuple[int, float, float]]] | None
+    calls: list[Calls] | None
     """By call: rounds, mean tricks made and share made exactly; None in games without bids."""
 
 
@@ -163,8 +162,9 @@ def standings(folder: Folder) -> Standings:
         if name not in ("points", "place")
     }
     calls = None
-    if set(CALLS) <= set(game.statistics):
-        bid, tricks = (played.log[..., game.statistics.index(name)] for name in CALLS)
+    names = call_statistics(game)
+    if names is not None:
+        bid, tricks = (played.log[..., game.statistics.index(name)] for name in names)
         calls = _calls(folder, bid, tricks, played.rounds)
     return Standings(
         names=labels(list(folder.settings.agents)),
@@ -205,25 +205,11 @@ def _cross(folder: Folder, wins: np.ndarray, points: np.ndarray | None) -> tuple
     return shares, None if points is None else margins, deals
 
 
-def _calls(
-    folder: Folder, bid: np.ndarray, tricks: np.ndarray, rounds: np.ndarray
-) -> list[dict[int, tuple[int, float, float]]]:
-    """By agent and call: rounds, mean tricks made, and share of calls made exactly; from the mixed tables."""
+def _calls(folder: Folder, bid: np.ndarray, tricks: np.ndarray, rounds: np.ndarray) -> list[Calls]:
+    """Calls by agent, from the mixed tables."""
     mixed = np.array([entry["table"] == MIXED for entry in folder.entries])
     agents = np.array([entry["agents"] for entry in folder.entries])
     there = (np.arange(bid.shape[1]) < rounds[:, None])[:, :, None] & mixed[:, None, None]
     whose = np.broadcast_to(agents[:, None, :], bid.shape)
-    found = []
-    for agent in range(len(folder.settings.agents)):
-        called, made = (values[there & (whose == agent)] for values in (bid, tricks))
-        found.append(
-            {
-                int(b): (
-                    int((called == b).sum()),
-                    float(made[called == b].mean()),
-                    float((made[called == b] == b).mean()),
-                )
-                for b in np.unique(called)
-            }
-        )
-    return found
+    rows = [there & (whose == agent) for agent in range(len(folder.settings.agents))]
+    return [count_calls(bid[own], tricks[own]) for own in rows]

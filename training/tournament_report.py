@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from envs.game import find_game
+from training.files import write_whole
+from training.pictures import draw_calls, draw_png
 from training.report import Estimate, gain_text, versions, write_json
 from training.standings import Standings
 from training.tournament import Folder
@@ -24,15 +24,14 @@ def write_report(folder: Folder, found: Standings) -> list[str]:
     if found.cross_deals:
         pictures["crossplay.png"] = lambda axes: _draw_cross(axes, found)
     if found.calls is not None:
-        pictures["calls.png"] = lambda axes: _draw_calls(axes, found)
+        calls = {found.names[k]: found.calls[k] for k in found.ranking}
+        pictures["calls.png"] = lambda axes: draw_calls(axes, calls)
     for name, draw in pictures.items():
-        _picture(folder.path / name, draw)
+        write_whole(folder.path / name, draw_png(draw))
     write_json(
         folder.path / "result.json", {**asdict(folder.settings), "standings": asdict(found), "versions": versions()}
     )
-    partial = folder.path / f".report.md.{os.getpid()}"
-    partial.write_text(report_text(folder, found, list(pictures)), encoding="utf-8")
-    partial.replace(folder.path / "report.md")
+    write_whole(folder.path / "report.md", report_text(folder, found, list(pictures)).encode())
     return ["report.md", "result.json", *pictures]
 
 
@@ -117,17 +116,6 @@ def _calls_table(found: Standings) -> str:
     return _table(["called", *map(str, called)], rows)
 
 
-def _picture(path: Path, draw: Callable[[Any], None]) -> None:
-    """Draw a picture and put it in its place whole."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 5), dpi=120, layout="constrained")
-    draw(figure.add_subplot())
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    figure.savefig(partial, format="png")
-    partial.replace(path)
-
-
 def _draw_ratings(axes: Any, found: Standings) -> None:
     order = found.ranking[::-1]
     for y, k in enumerate(order):
@@ -158,16 +146,3 @@ def _draw_cross(axes: Any, found: Standings) -> None:
     axes.set_yticks(range(len(names)), names)
     axes.set_xlabel("among copies of")
     axes.set_ylabel("alone")
-
-
-def _draw_calls(axes: Any, found: Standings) -> None:
-    assert found.calls is not None
-    most = 1
-    for k in found.ranking:
-        calls = sorted(found.calls[k])
-        axes.plot(calls, [found.calls[k][call][1] for call in calls], "o-", label=found.names[k], markersize=4)
-        most = max([most, *calls])
-    axes.plot([0, most], [0, most], "--", color="gray")
-    axes.set_xlabel("called")
-    axes.set_ylabel("made, mean tricks")
-    axes.legend()

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from types import FrameType
@@ -27,15 +28,20 @@ from training.checkpoint import (
     find_checkpoint,
     load_training,
     load_weights,
+    mark_best,
+    read_best,
     remove_older,
     save_checkpoint,
 )
 from training.config import Config
 from training.credit import credit
+from training.evaluation import Evaluation, Evaluator
+from training.files import write_whole
 from training.forecasts import Forecasting, Seen
 from training.frozen import Snapshots, load_frozen
 from training.network import Critic, Forecasts, PolicyNetwork
 from training.opponents import SNAPSHOT, seat_tables
+from training.pictures import draw_calls, draw_png
 from training.ppo import (
     chosen_log_probability_and_entropy,
     clipped_policy_loss,
@@ -146,6 +152,9 @@ class Trainer:
         self._undone_in_a_row = 0
         self.seconds = 0.0
         self._saved_at: tuple[Path, int] | None = None
+        self._told = False
+        """Whether it has been said that there are no pictures."""
+        self.evaluator = Evaluator(self.game, self.rules, config.pad_seats, config.run.evaluate_deals)
 
     def _make_rollouts(self) -> list[Rollout]:
         """Share the tables out among the threads; each rank has tables of its own."""
@@ -245,7 +254,8 @@ class Trainer:
         self.decisions += int(choices)
         self.updates += 1
         self._follow()
-        seconds = time.perf_counter() - started
+        finished = time.perf_counter()
+        seconds = finished - started
         self.seconds += seconds
         names = (*LOSSES, *(f"forecast_{name}" for name in self.forecasting.outputs))
         curves = {f"losses/{name}": float(value) for name, value in zip(names, sums, strict=False)}
@@ -256,6 +266,9 @@ class Trainer:
         curves["charts/learning_rate"] = rate
         curves["charts/SPS"] = float(choices) / seconds
         curves["charts/learning_share"] = 1 - (played - started) / seconds
+        curves["time/play"] = played - started
+        curves["time/learn"] = finished - played
+        curves["time/update"] = seconds
         curves["charts/undone_updates"] = float(self.undone)
         if self.updates % CREDIT_EVERY == 1:
             for name, measured in credit(self.rollouts, ppo.reward_scale).items():
@@ -419,13 +432,20 @@ class Trainer:
 
         The first SIGINT ends the run after the current update; the second raises KeyboardInterrupt at once.
 
+        Every so often, and at the end, a checkpoint is written and the first rank plays the matches of
+        `training.evaluation` with it; the best one is kept. Neither counts as training time.
+
         Args:
-            run: folder for checkpoints and curves, made if missing; None writes nothing.
+            run: folder for checkpoints and curves, made if missing; None writes and evaluates nothing.
             quiet: show no progress.
             watch: called after each update; what it returns becomes curves too.
 
         Returns:
             False if SIGINT ended the run.
+
+        Raises:
+            DivergenceError: see `update`.
+            OSError: something cannot be written; checkpoints that there are stay as they are.
         """
         settings = self.config.run
         limit = self._time_limit()
@@ -433,11 +453,17 @@ class Trainer:
         first = self.ranks.is_first
         if run is not None and first:
             run.mkdir(parents=True, exist_ok=True)
-            (run / "config.yaml").write_text(self.config.to_yaml(), encoding="utf-8")
-        curves = Curves(run / "tensorboard" if run is not None and first else None)
-        with Display(settings.decisions, quiet or not first) as display, _interrupts() as interrupted:
+            write_whole(run / "config.yaml", self.config.to_yaml().encode())
+        folder = run / "tensorboard" if run is not None and first else None
+        evaluated: int | None = None
+        with (
+            Display(settings.decisions, quiet or not first) as display,
+            _interrupts() as interrupted,
+            Curves(folder, self.decisions or None) as curves,
+        ):
             # Clocks and signals differ between ranks: what one has met holds for all.
             while not self.ranks.any(self.is_finished() or interrupted()):
+                before = self.seconds
                 values = self.update()
                 curves.add({**values, **(watch(display) if watch is not None else {})}, self.decisions)
                 pace += (values["charts/SPS"] - pace) * (0.1 if self.updates > 2 and pace else 1)
@@ -445,14 +471,70 @@ class Trainer:
                 done = max(self.decisions / settings.decisions, self.seconds / limit)
                 rewards = {kind: outcome.reward for kind, outcome in outcomes(self.rollouts).items()}
                 display.show(self.decisions, pace, max(0.0, left), done, rewards)
+                evaluating = first and self._evaluation_due(before)
                 due = self.seconds - saved >= 60 * settings.checkpoint_minutes
-                if run is not None and self.ranks.any(due):
-                    self.save(run)
+                if run is not None and self.ranks.any(due or evaluating):
+                    self._save_once(run)
                     saved = self.seconds
-            if run is not None and self._saved_at != (run, self.decisions):
-                self.save(run)
-        curves.close()
+                    if evaluating:
+                        self._evaluate(run, curves, display, interrupted)
+                        evaluated = self.decisions
+            if run is not None:
+                self._save_once(run)
+            stopped = self.ranks.any(interrupted())
+            if run is not None and first and not stopped and evaluated != self.decisions:
+                self._evaluate_end(run, curves, display, interrupted)
         return not self.ranks.any(interrupted())
+
+    def _save_once(self, run: Path) -> None:
+        """Write a checkpoint where the last one written is older."""
+        if self._saved_at != (run, self.decisions):
+            self.save(run)
+
+    def _evaluation_due(self, before: float) -> bool:
+        """Whether an evaluation falls between `before` and now, in seconds of training."""
+        minutes = self.config.run.evaluate_minutes
+        return minutes is not None and self.seconds // (60 * minutes) > before // (60 * minutes)
+
+    def _evaluate_end(self, run: Path, curves: Curves, display: Display, stop: Callable[[], bool]) -> None:
+        """Evaluate the end of the run, where that has not been done before."""
+        known = read_best(run)
+        if self.config.run.evaluate_minutes is None or (known or {}).get("evaluated") == self.decisions:
+            return
+        self._evaluate(run, curves, display, stop)
+
+    @_single_threaded()
+    def _evaluate(self, run: Path, curves: Curves, display: Display, stop: Callable[[], bool]) -> None:
+        """Evaluate the policy, whose checkpoint has just been written, and mark it where it is the best."""
+        started = time.perf_counter()
+        found = self.evaluator.evaluate(self.network, stop)
+        if found is None:
+            return
+        curves.add({**found.scalars(), "time/evaluation": time.perf_counter() - started}, self.decisions)
+        self._add_pictures(found, curves, display)
+        known = read_best(run) or {}
+        score = found.score()
+        same = all(known.get(name) == score[name] for name in ("opponent", "deals", "seed"))
+        best = not same or score["win_share"] >= known.get("win_share", 0.0)
+        document = {"decisions": self.decisions, **score} if best else known
+        name = find_checkpoint(run).name if best else known["checkpoint"]
+        mark_best(run, run / "checkpoints" / name, {**document, "checkpoint": name, "evaluated": self.decisions})
+        remove_older(run, 60 * self.config.run.keep_minutes)
+        display.say(f"evaluation at {self.decisions / 1e6:.1f} M decisions: {found.line()}{', the best so far' * best}")
+
+    def _add_pictures(self, found: Evaluation, curves: Curves, display: Display) -> None:
+        """Add an evaluation's pictures and its game to the curves."""
+        judged = found.judged.opponent
+        curves.add_text(f"evaluation/{judged}/game", found.sample, self.decisions)
+        try:
+            for summary, calls in zip(found.summaries, found.calls, strict=True):
+                if calls:
+                    png = draw_png(partial(draw_calls, calls=calls))
+                    curves.add_png(f"evaluation/{summary.opponent}/calls", png, self.decisions)
+        except ImportError:
+            if not self._told:
+                display.say("Matplotlib is not installed: evaluations have no pictures")
+            self._told = True
 
     def _state(self) -> dict[str, torch.Tensor]:
         """What `resume` needs besides the weights, the same on all ranks."""

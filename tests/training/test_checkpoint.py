@@ -15,6 +15,8 @@ from safetensors.torch import save_file
 from envs.game import find_game
 from envs.vector import VectorEnv
 from training.checkpoint import (
+    BEST,
+    BEST_FILE,
     MANIFEST,
     POLICY,
     TRAINING,
@@ -24,6 +26,8 @@ from training.checkpoint import (
     list_checkpoints,
     load_policy,
     load_training,
+    mark_best,
+    read_best,
     remove_older,
     save_checkpoint,
 )
@@ -99,6 +103,53 @@ def test_remove_older_keeps_one_of_each_span(tmp_path: Path) -> None:
         write(tmp_path, k, seconds)
     remove_older(tmp_path, 10)
     assert [int(folder.name) for folder in list_checkpoints(tmp_path)] == [2, 4, 5]
+
+
+def test_the_best_one_is_kept_and_has_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = tmp_path / "run"
+    folders = [write(run, k, k) for k in range(5)]
+    assert read_best(run) is None
+    mark_best(run, folders[1], {"win_share": 0.5})
+    assert read_best(run) == {"checkpoint": folders[1].name, "win_share": 0.5}
+    remove_older(run, 10)
+    assert [int(folder.name) for folder in list_checkpoints(run)] == [1, 4]
+    assert load_policy(run / BEST).decisions == 1
+    assert load_policy(run).decisions == 4
+    mark_best(run, folders[4], {})
+    assert load_policy(run / BEST).decisions == 4
+    remove_older(run, 10)
+    assert [int(folder.name) for folder in list_checkpoints(run)] == [4]
+    assert [path.name for path in (run / BEST).iterdir()] == [BEST_FILE]
+    run.rename(tmp_path / "moved")
+    monkeypatch.chdir(tmp_path / "moved")
+    assert find_checkpoint(BEST) == Path("checkpoints") / folders[4].name
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", "{}", '{"checkpoint": 3}', '{"checkpoint": "../../other"}'])
+def test_a_best_one_that_is_not_there(tmp_path: Path, text: str) -> None:
+    run = tmp_path / "run"
+    write(run, 1)
+    write(tmp_path / "other", 2)
+    (run / BEST).mkdir()
+    (run / BEST / BEST_FILE).write_text(text)
+    with pytest.raises(CheckpointError, match=r"no checkpoint at \S+: best.json names none that is there"):
+        find_checkpoint(run / BEST)
+    remove_older(run, 10)
+    assert load_policy(run).decisions == 1
+
+
+def test_a_write_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, 1)
+    (tmp_path / "checkpoints" / ".000000000009.new").mkdir()  # what a process that was killed has left
+
+    def full(_self: Path, _target: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "rename", full)
+    with pytest.raises(OSError, match="No space left") as caught:
+        write(tmp_path, 2)
+    assert caught.value.filename == str(tmp_path / "checkpoints" / "000000000002")
+    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["000000000001"]
 
 
 def batch_of_decisions(count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -131,3 +132,17 @@ def test_a_run_of_more_threads_is_refused(tmp_path: Path) -> None:
     Trainer(wide).save(tmp_path)
     with pytest.raises(ValueError, match="cannot be resumed with these settings"):
         Trainer(config).resume(tmp_path)
+
+
+class Ahead(Part):
+    """The place of one of two ranks; the other gives the number 7 and disagrees with nobody."""
+
+    def add(self, tensors: Sequence[torch.Tensor]) -> None:
+        for tensor in tensors:
+            tensor += 7
+
+
+def test_ranks_that_see_different_checkpoints_disagree() -> None:
+    assert Ranks().agree(5)
+    assert Ahead(0).agree(7)
+    assert not Ahead(0).agree(6)
