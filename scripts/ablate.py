@@ -1,7 +1,7 @@
 """Measure what methods of learning are worth: train variants of a configuration over several seeds and compare them.
 
-``ablate.py configs/ablation/methods.yaml --config configs/kachuful.yaml --decisions 20000000``; can be interrupted and called
-again.
+``ablate.py configs/ablation/methods.yaml --config configs/kachuful.yaml --decisions 20000000``; can be interrupted and
+called again.
 """
 
 from __future__ import annotations
@@ -36,7 +36,16 @@ def prepare() -> Plan:
     for name in ("decisions", "seeds", "deals", "workers"):
         if getattr(args, name) < 1:
             raise ValueError(f"--{name} {getattr(args, name)} is not possible: it must be at least 1")
-    base = ["--config", args.config, "--run.decisions", str(args.decisions), "--run.minutes", "null", "--run.evaluate_minutes", "null"]
+    base = [
+        "--config",
+        args.config,
+        "--run.decisions",
+        str(args.decisions),
+        "--run.minutes",
+        "null",
+        "--run.evaluate_minutes",
+        "null",
+    ]
     variants = read_variants(Path(args.variants))
     plan = Plan(base, variants, list(range(args.seeds)), args.against, args.deals, Path(args.out), args.workers)
     plan.check()

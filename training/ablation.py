@@ -92,9 +92,10 @@ def train_all(plan: Plan, say: Callable[[str], object]) -> None:
     def train(job: tuple[str, int]) -> None:
         folder = plan.folder(*job)
         if not _is_finished(folder, plan.arguments(*job)):
-            given = (
-                ["--resume", str(folder)] if _has_checkpoint(folder) else [*plan.arguments(*job), "--out", str(folder)]
-            )
+            # An interrupted run keeps its own settings, but for a budget that has been raised since.
+            budget = parse_config(make_parser(), plan.arguments(*job))[0].run.decisions
+            fresh = [*plan.arguments(*job), "--out", str(folder)]
+            given = ["--resume", str(folder), "--run.decisions", str(budget)] if _has_checkpoint(folder) else fresh
             with (plan.out / f"{folder.name}.log").open("ab") as log:
                 child = subprocess.Popen([sys.executable, str(TRAIN), *given], stdout=log, stderr=log)
                 running.append(child)

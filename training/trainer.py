@@ -22,7 +22,6 @@ from torch import nn
 from envs.game import find_game
 from envs.vector import VectorEnv
 from training.checkpoint import (
-    start_from,
     CheckpointError,
     describe,
     find_checkpoint,
@@ -32,6 +31,7 @@ from training.checkpoint import (
     read_best,
     remove_older,
     save_checkpoint,
+    start_from,
 )
 from training.config import Config
 from training.credit import credit

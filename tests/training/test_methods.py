@@ -14,6 +14,7 @@ from test_trainer import tiny, weights
 
 from envs.game import find_game
 from envs.vector import VectorEnv
+from training.checkpoint import CheckpointError
 from training.config import AuxiliaryConfig, Config, NetworkConfig, PPOConfig, RolloutConfig, RunConfig
 from training.forecasts import BIDS, HOLDERS, OUTCOME, Forecasting, Seen
 from training.frozen import Snapshots
@@ -357,6 +358,24 @@ def test_looking_ahead_finds_better_play_than_the_rule_player(lookahead: Literal
     assert torch.allclose(kept.outcomes.sum(dim=2), torch.zeros(32, 64), atol=1e-4)
     assert (kept.outcomes[~listed] == 0).all()
     assert float(kept.outcomes.abs().max()) > 0
+
+
+def test_training_starts_from_a_checkpoint(tmp_path: Path) -> None:
+    first = Trainer(tiny(seed=5))
+    first.update()
+    first.save(tmp_path)
+    config = tiny()
+    trainer = Trainer(replace(config, network=replace(config.network, start=str(tmp_path))))
+    assert torch.equal(weights(first), weights(trainer))
+    assert trainer.decisions == 0
+    for wrong, text in (
+        (replace(config.network, start=str(tmp_path), hidden=[8]), "does not fit the network"),
+        (replace(config.network, start=str(tmp_path / "none")), "no checkpoint at"),
+    ):
+        with pytest.raises(CheckpointError, match=text):
+            Trainer(replace(config, network=wrong))
+    with pytest.raises(CheckpointError, match="is no start for this training: its game differ"):
+        Trainer(replace(tiny("toy"), network=replace(config.network, start=str(tmp_path))))
 
 
 def test_toy_has_nothing_to_forecast() -> None:
