@@ -86,14 +86,16 @@ def train_all(plan: Plan, say: Callable[[str], object]) -> None:
         RuntimeError: a training failed; its log tells why.
     """
     jobs = [(variant, seed) for seed in plan.seeds for variant in plan.variants]
+    # Here, not in the threads: parsers are not made for those.
+    budgets = {job: parse_config(make_parser(), plan.arguments(*job))[0].run.decisions for job in jobs}
     plan.out.mkdir(parents=True, exist_ok=True)
     running: list[subprocess.Popen[bytes]] = []
 
     def train(job: tuple[str, int]) -> None:
         folder = plan.folder(*job)
-        if not _is_finished(folder, plan.arguments(*job)):
+        if not _is_finished(folder, budgets[job]):
             # An interrupted run keeps its own settings, but for a budget that has been raised since.
-            budget = parse_config(make_parser(), plan.arguments(*job))[0].run.decisions
+            budget = budgets[job]
             fresh = [*plan.arguments(*job), "--out", str(folder)]
             given = ["--resume", str(folder), "--run.decisions", str(budget)] if _has_checkpoint(folder) else fresh
             with (plan.out / f"{folder.name}.log").open("ab") as log:
@@ -126,12 +128,11 @@ def _has_checkpoint(folder: Path) -> bool:
     return True
 
 
-def _is_finished(folder: Path, arguments: Sequence[str]) -> bool:
+def _is_finished(folder: Path, decisions: int) -> bool:
     if not _has_checkpoint(folder):
         return False
-    config, _ = parse_config(make_parser(), arguments)
     done: int = read_manifest(find_checkpoint(folder))["decisions"]
-    return done >= config.run.decisions
+    return done >= decisions
 
 
 def measure_all(plan: Plan, say: Callable[[str], object]) -> dict[str, list[Match]]:

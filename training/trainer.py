@@ -280,15 +280,15 @@ class Trainer:
         return curves
 
     def _scale(self, batches: Sequence[Decisions]) -> tuple[tuple[torch.Tensor, ...], float]:
-        """Of all ranks: mean and spread of advantages, spread of outcomes; and how much of the returns was foreseen.
-
-        Outcomes of 0 say nothing of the spread: most are beyond their list's end.
-        """
+        """Of all ranks: mean and spread of advantages, spread of outcomes by group; and the returns' part foreseen."""
         advantage = torch.cat([batch.advantage[batch.closed] for batch in batches]).double()
         returns = advantage + torch.cat([batch.value[batch.closed] for batch in batches])
         moments = torch.stack([torch.stack([x.sum(), x.square().sum()]) for x in (advantage, returns)])
-        ahead = [batch.outcomes[batch.closed] for batch in batches]
-        squares = torch.stack([torch.stack([x.double().square().sum(), (x != 0).sum()]) for x in ahead]).sum(dim=0)
+        squares = torch.zeros(2, len(self.groups), dtype=torch.float64)
+        for batch in batches:
+            group = self.group_of_action[batch.action[batch.closed]]
+            for total, values in zip(squares, (batch.outcomes.square().sum(dim=2), batch.count), strict=True):
+                total += torch.bincount(group, values[batch.closed].double(), len(self.groups))
         count = torch.tensor(float(len(advantage)), dtype=torch.float64)
         self.ranks.add([moments, squares, count])
         means = moments / count.clamp_min(1)
@@ -383,7 +383,8 @@ class Trainer:
         logits, value = self.network.heads_output(hidden)
         log_probability, entropy = chosen_log_probability_and_entropy(logits, legal, count, choice)
         if kept.outcomes.shape[2]:
-            policy_loss = outcome_loss(logits, legal, count, pick(kept.outcomes) / scale[2], ppo.temperature) @ weight
+            ahead = pick(kept.outcomes) / scale[2][self.group_of_action[action]][:, None]
+            policy_loss = outcome_loss(logits, legal, count, ahead, ppo.temperature) @ weight
         else:
             policy_loss = clipped_policy_loss(log_probability, old_log_probability, advantage, ppo.clip) @ weight
         squared = value_loss(value, target) @ weight
