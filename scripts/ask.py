@@ -91,6 +91,7 @@ def show(game: Any, rules: Any, states: Any, agent: Any, seed: int, dealt: list[
     from rich.table import Table
 
     from envs.agents import Decisions
+    from training.played import ask
 
     console = Console(highlight=False)
     snapshot = game.fields.snapshot(states[0], rules)
@@ -101,7 +102,7 @@ def show(game: Any, rules: Any, states: Any, agent: Any, seed: int, dealt: list[
         console.print("the game is over, no seat is to act")
         return
     decisions = Decisions(game, rules, states, seed)
-    chosen = int(agent.act(decisions)[0])
+    chosen = int(ask(agent, decisions)[0])
     chances = agent.probabilities(decisions)[0] if hasattr(agent, "probabilities") else None
     table = Table("", "legal action")
     table.add_column("number", justify="right")

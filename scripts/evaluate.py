@@ -37,7 +37,7 @@ def build_parser() -> ArgumentParser:
     )
     parser.add_argument("--reverse", action="store_true", help="also play one opponent among copies of the candidate")
     parser.add_argument("--workers", type=int, help="worker processes (default: one for each core)")
-    parser.add_argument("--json", type=str, help="write the result to this file too")
+    parser.add_argument("--json", type=str, help="write the result to this file too, in place of one that is there")
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument("--greedy", action="store_true", help="policies take their likeliest action (default)")
     choice.add_argument("--sampled", action="store_true", help="policies sample their actions")
@@ -50,12 +50,13 @@ def prepare() -> dict[str, Any]:
     from envs.agents import agent_names
     from envs.game import find_game
     from training.agents import PolicyAgent, load_agent, split_specs
+    from training.arena import MOST_DEALS
     from training.crew import Team, cores
     from training.options import option_value, override
     from training.report import check_json_path
 
-    if args.deals < 1:
-        raise ValueError(f"--deals {args.deals} is not possible: it must be at least 1")
+    if not 1 <= args.deals <= MOST_DEALS:
+        raise ValueError(f"--deals {args.deals} is not possible: it must be from 1 to {MOST_DEALS}")
     if not 0 <= args.seed < 2**63:
         raise ValueError(f"--seed {args.seed} is not possible: it must be from 0 to 2**63 - 1")
     args.workers = cores() if args.workers is None else args.workers

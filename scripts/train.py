@@ -57,6 +57,11 @@ def prepare(arguments: Sequence[str]) -> tuple[Trainer, Path]:
         trainer.resume(run)
     if not ranks.agree(trainer.decisions):
         raise ConfigError(f"the processes see different checkpoints in {run}: all of them need the same folder")
+    if ranks.is_first:
+        try:
+            run.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(f"--out {run} cannot be made: {error.strerror}") from None
     return trainer, run
 
 

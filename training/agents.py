@@ -253,12 +253,17 @@ def _call_factory(text: str, game: Game) -> Agent:
         sys.path.append(os.getcwd())
     try:
         module = importlib.import_module(module_name)
-    except ImportError as error:
-        raise ValueError(f"no agent {text!r}: {' '.join(str(error).split())}") from None
+    except Exception as error:  # whatever the module does when it is imported
+        said = str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
+        raise ValueError(f"no agent {text!r}: {' '.join(said.split())}") from None
     factory = getattr(module, name, None)
     if not callable(factory):
         raise ValueError(f"no agent {text!r}: module {module_name} has no function {name!r}")
-    agent = factory(game)
+    try:
+        agent = factory(game)
+    except Exception as error:
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ValueError(f"no agent {text!r}: its factory failed: {said}") from error
     if not callable(getattr(agent, "act", None)) or not isinstance(getattr(agent, "name", None), str):
         raise ValueError(f"{text} returned no agent: it needs a name (str) and act(decisions)")
     return agent  # type: ignore[no-any-return]

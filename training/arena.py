@@ -24,6 +24,7 @@ from training.played import Played, play_games
 ARENA_STREAM = 7
 CHUNK = 512
 """Deals that are played side by side."""
+MOST_DEALS = 10**9
 
 
 @dataclass(frozen=True)
@@ -100,11 +101,16 @@ def play_match(
             holds each deal n times, the candidate in one seat after the other. Not with a crew.
 
     Raises:
-        ValueError: an impossible number, or an agent made for another number of seats or acting illegally.
+        ValueError: an impossible number, or an agent made for another number of seats.
+        AgentError: an agent fails or acts illegally.
     """
-    for name, value, least in (("deals", deals, 1), ("seed", seed, 0), ("chunk", chunk, 1)):
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**63:
-            raise ValueError(f"{name}={value!r} is not possible: it must be an integer of at least {least}")
+    for name, value, least, most in (
+        ("deals", deals, 1, MOST_DEALS),
+        ("seed", seed, 0, 2**63 - 1),
+        ("chunk", chunk, 1, MOST_DEALS),
+    ):
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise ValueError(f"{name}={value!r} is not possible: it must be an integer from {least} to {most}")
     game = find_game(game)
     check_rules(candidate, rules)
     check_rules(opponent, rules)

@@ -299,6 +299,8 @@ def _load_part(folder: Path, entries: Mapping[str, Any], name: str) -> dict[str,
         if _digest(data) != entries["parts"][name]:
             raise CheckpointError(f"{path} is damaged: it is not the file that {MANIFEST} describes")
         return load(data)
+    except FileNotFoundError:
+        raise CheckpointError(f"{path} is missing") from None
     except (OSError, KeyError, TypeError, SafetensorError) as error:
         raise CheckpointError(f"{path} cannot be read: {_one_line(error)}") from None
 

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TypeVar
 
+from training.errors import AgentError
+
 T = TypeVar("T")
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
@@ -49,6 +51,8 @@ def run_command(
             sys.stdout.flush()
         except KeyboardInterrupt:
             return _tell(name, said, INTERRUPTED)
+        except AgentError as error:
+            return _tell(name, str(error), WRONG)
         except OSError as error:
             _drop_output()
             # A reader that has seen enough (head, less) is no failure to tell of.

@@ -23,8 +23,11 @@ from typing import Any, TypeVar
 from envs.agents import Agent, check_rules
 from envs.game import Game
 from training.agents import load_agent
+from training.errors import AgentError
 
 T = TypeVar("T")
+_ONE_LINE: dict[str, type[ValueError]] = {"ValueError": ValueError, "AgentError": AgentError}
+"""Errors of workers that are raised here as they were there."""
 TASK_SECONDS = 1.0
 """Tasks grow until they take about as long."""
 AHEAD = 8
@@ -183,7 +186,9 @@ class Crew:
             raise self._death(pipe) from None
         if error is not None:
             kind, text = error
-            raise ValueError(text) if kind == "ValueError" else RuntimeError(f"in a worker process:\n{text}")
+            if kind in _ONE_LINE:
+                raise _ONE_LINE[kind](text)
+            raise RuntimeError(f"in a worker process:\n{text}")
         return seconds, result
 
     def _death(self, pipe: Connection) -> WorkerError:
@@ -271,7 +276,7 @@ def _serve(pipe: Connection, folder: str) -> None:
         except (EOFError, BrokenPipeError, ConnectionResetError):
             return
         except ValueError as problem:
-            error = "ValueError", str(problem)
+            error = "AgentError" if isinstance(problem, AgentError) else "ValueError", str(problem)
         except Exception:
             error = "other", traceback.format_exc()
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -12,7 +13,9 @@ def partial_name(path: Path) -> Path:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all; OSError if it cannot be written."""
+    """Write a file whole or not at all; OSError if it cannot be written, or is a device or a folder."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "not a plain file", str(path))
     partial = partial_name(path)
     try:
         with partial.open("wb") as file:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from envs import loops, recording
 from envs.agents import Agent, BuiltIn, Decisions
 from envs.game import Game
+from training.errors import AgentError
 
 ROOM = 64, 8
 """Moves and rounds for which there is room at first."""
@@ -74,7 +76,7 @@ def play_games(
         seed: seed of the agents' chance (0..2**63-1).
 
     Raises:
-        ValueError: an agent's action is illegal.
+        AgentError: an agent fails, or an action of its is illegal.
     """
     count, options = len(states), rules.record()
     codes = np.array([agent.code if isinstance(agent, BuiltIn) else loops.ASK for agent in agents], np.int8)
@@ -92,9 +94,27 @@ def play_games(
         whose = seating[live, states["turn"][live]]
         for index in np.unique(whose):
             rows = live[whose == index]
-            actions[rows] = agents[index].act(Decisions(game, rules, states[rows], seed))
+            actions[rows] = ask(agents[index], Decisions(game, rules, states[rows], seed))
         _check(game, rules, states[live], actions[live], [agents[index].name for index in whose])
     return _finish(game, rules, states, moves, made, log, rounds)
+
+
+def ask(agent: Agent, decisions: Decisions) -> np.ndarray:
+    """What an agent answers, (B,) integers; AgentError where it fails or answers with anything else."""
+    try:
+        actions = np.asarray(agent.act(decisions))
+    except (AgentError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        raise AgentError(f"agent {agent.name} failed: {said} ({place.filename}, line {place.lineno})") from error
+    if actions.shape != (len(decisions),) or actions.dtype.kind not in "iu":
+        raise AgentError(
+            f"agent {agent.name} answered with {actions.dtype} of shape {actions.shape}; "
+            f"it must be integers of shape ({len(decisions)},)"
+        )
+    return actions
 
 
 def replay_games(
@@ -139,7 +159,7 @@ def _check(game: Game, rules: Any, states: np.ndarray, actions: np.ndarray, name
         action = int(actions[bad])
         name = game.action_name(action) if 0 <= action < game.num_actions else "no action"
         legal = ", ".join(game.action_name(int(a)) for a in np.flatnonzero(mask))
-        raise ValueError(f"agent {names[bad]}: action {action} ({name}) is illegal; legal: {legal}")
+        raise AgentError(f"agent {names[bad]}: action {action} ({name}) is illegal; legal: {legal}")
 
 
 def _finish(

@@ -292,6 +292,8 @@ def check_json_path(path: Path) -> None:
     """Raise ValueError where a file cannot be written, before long work is done for it."""
     if path.is_dir():
         raise ValueError(f"cannot write {path}: it is a directory")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"cannot write {path}: it is no plain file")
     probe = partial_name(path.resolve())
     try:
         probe.touch()

@@ -17,6 +17,7 @@ from training.play.record import GameRecord, Move, RoundEnd
 from training.play.saved import PERSON, free_name, save
 from training.play.talk import Talk
 from training.play.view import View, news, view_of, who
+from training.played import ask
 
 BAR = 20
 """Width of the longest bar."""
@@ -172,7 +173,7 @@ class Session:
             return
         agent = self._hints[spec]
         decisions = Decisions(game, record.rules, record.states_at(at), record.agents_seed)
-        chosen = int(agent.act(decisions)[0])
+        chosen = int(ask(agent, decisions)[0])
         heads, legal = ["", "move"], record.legal_at(at)
         columns = [[">" if a == chosen else "" for a in legal], [game.action_name(a) for a in legal]]
         for head, method in (("probability", "probabilities"), ("value", "values")):
@@ -256,7 +257,7 @@ def act(table: Table, record: GameRecord) -> int:
     """What the agent of the seat to act does."""
     agent = table.agents[record.turn]
     assert agent is not None
-    return int(agent.act(Decisions(record.game, record.rules, record.states, record.agents_seed))[0])
+    return int(ask(agent, Decisions(record.game, record.rules, record.states, record.agents_seed))[0])
 
 
 def own_statistics(record: GameRecord, seat: int) -> Any:
