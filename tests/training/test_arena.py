@@ -263,7 +263,7 @@ def test_counting_beats_random_clearly() -> None:
 
 def test_impossible_numbers_are_refused() -> None:
     for wrong in ({"deals": 0}, {"deals": True}, {"deals": 2.0}, {"deals": 1, "seed": -1}, {"deals": 1, "chunk": 0}):
-        with pytest.raises(ValueError, match="is not possible: it must be an integer of at least"):
+        with pytest.raises(ValueError, match="is not possible: it must be an integer from"):
             play_match(GAME, rules(), COUNTING, RANDOM, **wrong)  # type: ignore[arg-type]
 
 

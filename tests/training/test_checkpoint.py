@@ -231,7 +231,7 @@ def pickled(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "text"),
     [
-        (lambda folder: (folder / POLICY).unlink(), "cannot be read"),
+        (lambda folder: (folder / POLICY).unlink(), "is missing"),
         (truncate, "is damaged"),
         (foreign_weights, "is damaged"),
         (pickled, "is damaged"),

@@ -186,7 +186,7 @@ BAD = {
     "missing checkpoint": (["runs/none.pt"], "no checkpoint 'runs/none.pt'"),
     "name without game": (["counting"], "a built-in agent needs a game"),
     "unknown game": (["counting", "--game", "bridge"], "no game 'bridge'; choose one of"),
-    "no deals": (["counting", *FAST, "--deals", "0"], "--deals 0 is not possible: it must be at least 1"),
+    "no deals": (["counting", *FAST, "--deals", "0"], "--deals 0 is not possible: it must be from 1 to"),
     "half a deal": (["counting", *FAST, "--deals", "1.5"], "deals"),
     "a word for deals": (["counting", *FAST, "--deals", "many"], "deals"),
     "negative seed": (["counting", *FAST, "--seed", "-1"], "--seed -1 is not possible"),

@@ -229,7 +229,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (TRAINING, shorten, "is damaged"),
         (MANIFEST, shorten, "cannot be read"),
         (POLICY, lambda path: path.write_bytes(b"\x80\x04."), "is damaged"),
-        (TRAINING, lambda path: path.unlink(), "cannot be read"),
+        (TRAINING, lambda path: path.unlink(), "is missing"),
         (MANIFEST, lambda path: path.write_text('{"model": 1}'), "is not a checkpoint of this version"),
         (MANIFEST, other_entry(game="call_break"), "its game differ"),
         (MANIFEST, other_entry(rules={"num_players": 4}), "its rules differ"),
@@ -310,8 +310,8 @@ def test_a_folder_that_cannot_be_written(
 def test_a_file_where_the_folder_should_be_made(train: Line, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("content")
     code, out, err = train(*SOME, "--run.decisions", 500, "--out", "file/run")
-    assert (code, out) == (1, "")
-    assert err.splitlines()[-1] == "train.py: file/run: Not a directory"
+    assert (code, out) == (2, "")
+    assert err.splitlines()[-1] == "train.py: --out file/run cannot be made: Not a directory"
 
 
 def test_nothing_is_unpickled() -> None:

@@ -113,7 +113,7 @@ def test_a_run_becomes_an_agent(
     manifest = read_manifest(Path("checkpoints/mine"))
     for fact in (manifest["torch"], f"{manifest['machine']['processor']}, {manifest['machine']['cores']} cores"):
         assert f"| {fact} |" in card
-    with pytest.raises(CheckpointError, match="cannot be read"):
+    with pytest.raises(CheckpointError, match="is missing"):
         load_training(Path("checkpoints/mine"))
 
 
