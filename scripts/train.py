@@ -74,7 +74,7 @@ def train(trainer: Trainer, run: Path) -> int:
     """Train to the end of the run's budget, or to a Ctrl-C; returns the exit code."""
     from training.checkpoint import BEST, find_checkpoint, read_best
     from training.ranks import LostRankError
-    from training.trainer import DivergenceError
+    from training.undo import DivergenceError
 
     if trainer.is_finished():
         print("nothing is left of the run's budget; raise --run.decisions or --run.minutes", file=sys.stderr)

@@ -6,9 +6,11 @@ import json
 import runpy
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from scripting import run_script
 
 from envs import SEAT_IDS
 from envs.game import find_game
@@ -23,11 +25,19 @@ NAMES = [f"{game}/{kind}" for game in GAMES for kind in (*KINDS, *(f"search/{nam
 
 
 def benchmark(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
-    """Run the script inside this process; returns its exit code."""
-    monkeypatch.setattr(sys, "argv", [str(SCRIPT), *map(str, arguments)])
-    with pytest.raises(SystemExit) as result:
-        runpy.run_path(str(SCRIPT), run_name="__main__")
-    return int(result.value.code or 0)
+    """Run the script; returns its exit code."""
+    return run_script(monkeypatch, "benchmark.py", *arguments)
+
+
+def read_measured(path: Path, chosen: list[str], shown: str) -> dict[str, Any]:
+    """The file's object, which must have figures for what was chosen, and all of it shown."""
+    result: dict[str, Any] = json.loads(path.read_text())
+    assert list(result) == [*chosen, "meta"]
+    for name in chosen:
+        assert list(result[name]) == ["median", "min", "max"]
+        assert 0 < result[name]["min"] <= result[name]["median"] <= result[name]["max"]
+        assert name in shown
+    return result
 
 
 @pytest.mark.parametrize("game", GAMES)
@@ -37,13 +47,7 @@ def test_the_file_is_one_object_with_a_key_for_each_measurement(
     path = tmp_path / "speed.json"
     chosen = [f"{game}/{kind}" for kind in KINDS[:6]]
     assert benchmark(monkeypatch, "--only", ",".join(chosen), "--seconds", 0.01, "--json", path) == 0
-    result = json.loads(path.read_text())
-    shown = capsys.readouterr().out
-    assert list(result) == [*chosen, "meta"]
-    for name in chosen:
-        assert list(result[name]) == ["median", "min", "max"]
-        assert 0 < result[name]["min"] <= result[name]["median"] <= result[name]["max"]
-        assert name in shown
+    result = read_measured(path, chosen, capsys.readouterr().out)
     assert result["meta"]["repetitions"] == 5
     assert result["meta"]["seconds"] == 0.01
     assert "engine" in result["meta"]["versions"]
@@ -58,13 +62,7 @@ def test_searches_are_measured_in_milliseconds(
     path = tmp_path / "speed.json"
     chosen = [f"{game}/engine", *(f"{game}/search/{name}" for name in SEARCHES)]
     assert benchmark(monkeypatch, "--only", ",".join(chosen), "--seconds", 0.001, "--json", path) == 0
-    result = json.loads(path.read_text())
-    shown = capsys.readouterr().out
-    assert list(result) == [*chosen, "meta"]
-    for name in chosen:
-        assert list(result[name]) == ["median", "min", "max"]
-        assert 0 < result[name]["min"] <= result[name]["median"] <= result[name]["max"]
-        assert name in shown
+    result = read_measured(path, chosen, capsys.readouterr().out)
     units = ["decisions/s", *["ms/decision"] * len(SEARCHES)]
     assert list(result["meta"]["units"].items()) == list(zip(chosen, units, strict=True))
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scripting import run_code
 
 from envs import SEAT_IDS
 from envs import jit as compiler
@@ -131,19 +132,6 @@ def test_small_codes() -> None:
     assert [thermometer(v, 3) for v in (-1, 0, 2, 3, 9)] == [0, 0, 3, 7, 7]
 
 
-def _run(code: str, **environment: str) -> str:
-    result = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        env={**os.environ, **environment},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert result.returncode == 0, result.stderr
-    return result.stdout
-
-
 PLAY = """
 import hashlib
 import numpy as np
@@ -202,8 +190,8 @@ PLAYED: dict[str, list[dict[str, Any]]] = {
 def test_plain_mode_agrees_with_compiled_mode(game: str) -> None:
     """Byte for byte, over whole games, without a warning."""
     code = PLAY.replace("@game", game).replace("@options", repr(PLAYED[game]))
-    plain = _run(code, NUMBA_DISABLE_JIT="1")
-    assert _run(code, NUMBA_DISABLE_JIT="0") == plain
+    plain = run_code(code, NUMBA_DISABLE_JIT="1")
+    assert run_code(code, NUMBA_DISABLE_JIT="0") == plain
 
 
 def test_every_game_is_played_in_plain_mode() -> None:
@@ -247,4 +235,4 @@ def test_unwritable_cache_is_no_error(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
     code = "from envs.jit import CACHE_FOLDER, jit; assert CACHE_FOLDER is None; print(jit(lambda x: x + 1)(1))"
-    assert _run(code, NUMBA_CACHE_DIR=str(blocked), NUMBA_DISABLE_JIT="0").strip() == "2"
+    assert run_code(code, NUMBA_CACHE_DIR=str(blocked), NUMBA_DISABLE_JIT="0").strip() == "2"

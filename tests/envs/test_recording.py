@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from scripting import run_code
 
 from envs import SEAT_IDS
 
@@ -78,16 +76,7 @@ PLAYED: dict[str, tuple[str, list[dict[str, Any]]]] = {
 
 
 def run(code: str, plain: bool) -> str:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code.replace("@plain", str(plain))],
-        env={**os.environ, "NUMBA_DISABLE_JIT": str(int(plain))},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return run_code(code.replace("@plain", str(plain)), NUMBA_DISABLE_JIT=str(int(plain)))
 
 
 @pytest.mark.parametrize("game", PLAYED)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
 import shutil
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from scripting import run_script
 
 from envs import SEAT_IDS
 from envs.agents import Decisions, find_agent
@@ -204,11 +204,8 @@ TOURNAMENT = Path(__file__).parents[2] / "scripts" / "tournament.py"
 
 
 def tournament(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
-    """Run the script inside this process; returns its exit code."""
-    monkeypatch.setattr(sys, "argv", [str(TOURNAMENT), *map(str, arguments)])
-    with pytest.raises(SystemExit) as result:
-        runpy.run_path(str(TOURNAMENT), run_name="__main__")
-    return int(result.value.code or 0)
+    """Run the script; returns its exit code."""
+    return run_script(monkeypatch, "tournament.py", *arguments)
 
 
 @pytest.mark.slow

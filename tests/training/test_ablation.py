@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import runpy
-import sys
 from pathlib import Path
 
 import pytest
+from scripting import run_script
 
 from training.ablation import PLAIN, Plan, compare, measure_all, read_variants, table, train_all
 from training.checkpoint import list_checkpoints
@@ -23,10 +22,8 @@ BASE = [
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
-    monkeypatch.setattr(sys, "argv", ["ablate.py", *map(str, arguments)])
-    with pytest.raises(SystemExit) as result:
-        runpy.run_path(str(SCRIPT), run_name="__main__")
-    return int(result.value.code or 0)
+    """Run the script; returns its exit code."""
+    return run_script(monkeypatch, "ablate.py", *arguments)
 
 
 def test_variants_are_trained_once_and_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import runpy
-import sys
 from pathlib import Path
 
 import pytest
+from scripting import run_script
 
 from training.files import write_whole
 
@@ -21,16 +20,9 @@ TEXTS = {
 }
 
 
-def run(monkeypatch: pytest.MonkeyPatch, script: str, *arguments: object) -> int:
-    monkeypatch.setattr(sys, "argv", [script, *map(str, arguments)])
-    with pytest.raises(SystemExit) as result:
-        runpy.run_path(str(SCRIPTS / script), run_name="__main__")
-    return int(result.value.code or 0)
-
-
 @pytest.mark.parametrize("kind", list(TEXTS))
 def test_in_a_match(kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    code = run(
+    code = run_script(
         monkeypatch, "evaluate.py", f"brokenagents:{kind}", "--game", "kachuful", "--rules.max_hand", 2,
         "--against", "random", "--deals", 2, "--workers", 1,
     )  # fmt: skip
@@ -45,7 +37,7 @@ def test_in_a_match(kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 def test_in_worker_processes_and_tournaments(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = run(
+    code = run_script(
         monkeypatch, "tournament.py", "--game", "kachuful", "--rules.max_hand", 2, "--agents", "random",
         "brokenagents:raises", "--deals", 2, "--workers", 2, "--out", tmp_path / "cup",
     )  # fmt: skip
@@ -57,14 +49,14 @@ def test_in_worker_processes_and_tournaments(
 
 def test_in_ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     position = SCRIPTS.parent / "configs" / "positions" / "example.json"
-    assert run(monkeypatch, "ask.py", position, "--agent", "brokenagents:shaped") == 2
+    assert run_script(monkeypatch, "ask.py", position, "--agent", "brokenagents:shaped") == 2
     assert "ask.py: agent shaped answered with int64 of shape (1, 89); it must be integers of shape (1,)" in (
         capsys.readouterr().err
     )
 
 
 def test_too_many_deals(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(monkeypatch, "evaluate.py", "heuristic", "--game", "kachuful", "--deals", 10**20) == 2
+    assert run_script(monkeypatch, "evaluate.py", "heuristic", "--game", "kachuful", "--deals", 10**20) == 2
     assert "--deals 100000000000000000000 is not possible: it must be from 1 to 1000000000" in capsys.readouterr().err
 
 
@@ -75,7 +67,7 @@ def test_only_plain_files_are_replaced(
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     arguments = ("random", "--game", "kachuful", "--against", "random", "--deals", 1, "--json", pipe)
-    assert run(monkeypatch, "evaluate.py", *arguments) == 2
+    assert run_script(monkeypatch, "evaluate.py", *arguments) == 2
     assert f"cannot write {pipe}: it is no plain file" in capsys.readouterr().err
     with pytest.raises(OSError, match="not a plain file"):
         write_whole(pipe, b"")

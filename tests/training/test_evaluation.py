@@ -51,7 +51,7 @@ def test_training_does_not_notice(tmp_path: Path) -> None:
         trainer = Trainer(evaluating(everything(), minutes))
         chance = torch.get_rng_state()
         assert trainer.train(tmp_path / str(minutes), quiet=True)
-        states.append({**trainer._state(), **trainer.rollouts[0].state(), "weights": weights(trainer)})
+        states.append({**trainer.state(), **trainer.rollouts[0].state(), "weights": weights(trainer)})
         assert torch.equal(torch.get_rng_state(), chance)
     assert read_best(tmp_path / str(ALWAYS)) is not None
     assert read_best(tmp_path / "None") is None

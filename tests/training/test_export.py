@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import runpy
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from scripting import run_script
 from untrained import RULES, untrained_run
 
 import training.export
@@ -27,11 +27,8 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "export.py"
 
 
 def export(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
-    """Run the script inside this process; returns its exit code."""
-    monkeypatch.setattr(sys, "argv", [str(SCRIPT), *map(str, arguments)])
-    with pytest.raises(SystemExit) as result:
-        runpy.run_path(str(SCRIPT), run_name="__main__")
-    return int(result.value.code or 0)
+    """Run the script; returns its exit code."""
+    return run_script(monkeypatch, "export.py", *arguments)
 
 
 @pytest.mark.parametrize("pad_seats", [False, True])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 import toy
-from test_trainer import tiny, weights
+from test_trainer import check_threads_add_up, tiny, weights
 
 from envs.game import find_game
 from envs.vector import VectorEnv
@@ -28,7 +28,8 @@ from training.ppo import (
     seat_outcomes,
 )
 from training.rollout import Rollout
-from training.trainer import UNDONE_IN_A_ROW, DivergenceError, Trainer
+from training.trainer import Trainer
+from training.undo import UNDONE_IN_A_ROW, DivergenceError
 
 KACHUFUL = find_game("kachuful")
 ALL = AuxiliaryConfig(outcome=0.5, holders=0.3, bids=0.2)
@@ -236,21 +237,15 @@ def test_entropy_falls_along_its_schedule() -> None:
 
 
 def test_all_switches_add_up_to_one_gradient_over_threads() -> None:
-    trainer = Trainer(everything(threads=2))
-    halves = trainer.rollouts
-    for rollout in halves:
-        rollout.collect(trainer.network, 0.9, 0.1, trainer.critic)
-    times, scale = torch.arange(4), (torch.tensor(0.1), torch.tensor(2.0), torch.tensor(1.0))
-    total = sum(int(rollout.decisions.closed[times].sum()) for rollout in halves)
-    parts = [trainer._gradient(rollout, times, scale, total)[0] for rollout in halves]
-    whole = Trainer(everything(threads=1)).rollouts[0]
-    whole.own[:] = np.concatenate([rollout.own for rollout in halves], axis=1)
-    for name in vars(whole.decisions):
-        joined = torch.cat([getattr(rollout.decisions, name) for rollout in halves], dim=1)
-        getattr(whole.decisions, name).copy_(joined)
-    for joint, *pieces in zip(trainer._gradient(whole, times, scale, total)[0], *parts, strict=True):
-        assert joint.abs().max() > 0
-        assert torch.allclose(joint, sum(pieces, torch.zeros(())), atol=1e-6)
+    check_threads_add_up(Trainer(everything(threads=2)), Trainer(everything()))
+
+
+@pytest.mark.parametrize("lookahead", ["rule", "policy"])
+def test_looking_ahead_adds_up_to_one_gradient_over_threads(lookahead: Literal["rule", "policy"]) -> None:
+    halved, alone = (tiny("toy", threads=threads) for threads in (2, 1))
+    check_threads_add_up(
+        *(Trainer(replace(c, rollout=replace(c.rollout, lookahead=lookahead))) for c in (halved, alone))
+    )
 
 
 def test_resume_goes_on_exactly_with_all_switches(tmp_path: Path) -> None:
@@ -266,7 +261,7 @@ def test_resume_goes_on_exactly_with_all_switches(tmp_path: Path) -> None:
         resumed.update()
     assert straight.snapshots is not None
     assert straight.snapshots.taken > 3
-    ours, theirs = straight._state(), resumed._state()
+    ours, theirs = straight.state(), resumed.state()
     assert set(ours) == set(theirs)
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
     assert torch.equal(weights(straight), weights(resumed))

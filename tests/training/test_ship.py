@@ -216,12 +216,17 @@ def test_what_is_wrong_takes_one_line(line: Line, monkeypatch: pytest.MonkeyPatc
     assert not Path("checkpoints").exists()
 
 
-def test_a_checkpoint_of_another_making_is_refused(line: Line) -> None:
-    run = untrained_run(Path("runs/one"), "kachuful")
+def drop_entry(run: Path, name: str) -> None:
+    """Take an entry out of the manifest of a run's only checkpoint."""
     (path,) = run.glob(f"checkpoints/*/{MANIFEST}")
     manifest = json.loads(path.read_text())
-    del manifest["config"]
+    del manifest[name]
     path.write_text(json.dumps(manifest))
+
+
+def test_a_checkpoint_of_another_making_is_refused(line: Line) -> None:
+    run = untrained_run(Path("runs/one"), "kachuful")
+    drop_entry(run, "config")
     code, _, err = line("ship.py", run, "mine")
     assert code == 2
     assert "is not of a training run: 'config' is missing" in err
@@ -229,10 +234,7 @@ def test_a_checkpoint_of_another_making_is_refused(line: Line) -> None:
 
 def test_a_machine_that_the_checkpoint_does_not_name(line: Line) -> None:
     run = untrained_run(Path("runs/one"), "kachuful")
-    (path,) = run.glob(f"checkpoints/*/{MANIFEST}")
-    manifest = json.loads(path.read_text())
-    del manifest["machine"]
-    path.write_text(json.dumps(manifest))
+    drop_entry(run, "machine")
     assert line("ship.py", run, "one")[0] == 0
     assert "| machine | not recorded |" in Path("checkpoints/one/README.md").read_text()
     assert line("ship.py", run, "two", "--machine", "an abacus, 1 core")[0] == 0

@@ -74,21 +74,30 @@ def test_two_threads_share_the_tables() -> None:
     assert all(np.isfinite(value) for values in curves for value in values.values())
 
 
-def test_threads_add_up_to_one_gradient() -> None:
-    """The gradient of the loss over all tables is the same, however the tables are shared out."""
-    trainer = Trainer(tiny(threads=2))
-    halves = trainer.rollouts
+def check_threads_add_up(halved: Trainer, alone: Trainer) -> None:
+    """The gradient of the loss over all tables must be the same, however the tables are shared out.
+
+    Args:
+        halved: a trainer of two threads.
+        alone: one of the same settings and a single thread.
+    """
+    halves, (whole,) = halved.rollouts, alone.rollouts
     for rollout in halves:
-        rollout.collect(trainer.network, 0.9, 0.1)
-    times, scale = torch.arange(4), (torch.tensor(0.1), torch.tensor(2.0), torch.tensor(1.0))
+        rollout.collect(halved.network, 0.9, 0.1, halved.critic)
+    times, scale = torch.arange(4), (torch.tensor(0.1), torch.tensor(2.0), torch.ones(len(halved.groups)))
     total = sum(int(rollout.decisions.closed[times].sum()) for rollout in halves)
-    parts = [trainer._gradient(rollout, times, scale, total)[0] for rollout in halves]
-    whole = Trainer(tiny(threads=1)).rollouts[0]
+    parts = [halved._gradient(rollout, times, scale, total)[0] for rollout in halves]
+    whole.own[:] = np.concatenate([rollout.own for rollout in halves], axis=1)
     for name in vars(whole.decisions):
         joined = torch.cat([getattr(rollout.decisions, name) for rollout in halves], dim=1)
         getattr(whole.decisions, name).copy_(joined)
-    for joint, *pieces in zip(trainer._gradient(whole, times, scale, total)[0], *parts, strict=True):
+    for joint, *pieces in zip(halved._gradient(whole, times, scale, total)[0], *parts, strict=True):
+        assert joint.abs().max() > 0
         assert torch.allclose(joint, sum(pieces, torch.zeros(())), atol=1e-6)
+
+
+def test_threads_add_up_to_one_gradient() -> None:
+    check_threads_add_up(Trainer(tiny(threads=2)), Trainer(tiny()))
 
 
 def test_resume_goes_on_exactly(tmp_path: Path) -> None:
