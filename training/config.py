@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import torch
 import yaml  # type: ignore[import-untyped]
 from jsonargparse import ArgumentParser, Namespace, set_loader, set_parsing_settings
 
 from envs.game import find_game
 from envs.options import check_int
 from training.forecasts import Forecasting
-from training.network import resolve_precision
+from training.network import resolve_device, resolve_precision
 from training.opponents import check_shares
 
 
@@ -175,6 +176,8 @@ class RunConfig:
     """Time limit in minutes; null for none."""
     threads: int = 2
     """Processor threads."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where networks are evaluated and learn; auto is a GPU where there is one. Games are played by the processor."""
     checkpoint_minutes: float = 1.0
     """Minutes between checkpoints; only the last is kept, and the best."""
     keep_minutes: float = 10.0
@@ -189,6 +192,9 @@ class RunConfig:
         if self.minutes is not None:
             _check_number("run.minutes", self.minutes, 0, above=True)
         check_int("run.threads", self.threads, 1)
+        object.__setattr__(self, "device", resolve_device(self.device))
+        if self.device == "cuda" and not torch.cuda.is_available():
+            raise ValueError("option run.device=cuda is not possible: PyTorch finds no GPU; it must be cpu or auto")
         _check_number("run.checkpoint_minutes", self.checkpoint_minutes, 0, above=True)
         _check_number("run.keep_minutes", self.keep_minutes, 0, above=True)
         if self.evaluate_minutes is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -72,6 +73,7 @@ class Learner:
         self.ranks = ranks or Ranks()
         self.game = find_game(config.game)
         self.rules = self.game.make_rules(**config.rules)
+        self.device = self._choose_device()
         self.generator = torch.Generator().manual_seed(config.seed)
         seats, precision = self.rules.num_players, config.network.precision
         self.network = PolicyNetwork(
@@ -99,19 +101,24 @@ class Learner:
             if config.network.critic == "deal"
             else None
         )
+        for module in (self.network, self.forecasts, self.critic):
+            if module is not None:
+                module.to(self.device)
         self.average = copy.deepcopy(self.network).requires_grad_(False) if config.ppo.average > 0 else None
         opponents = config.rollout.opponents
         self.frozen = load_frozen(opponents, self.game, self.rules, config.pad_seats, precision)
+        for policy in self.frozen:
+            policy.network.to(self.device)
         self.snapshots = (
             Snapshots(self.network, config.rollout.snapshots, config.rollout.snapshot_decisions)
             if opponents.get(SNAPSHOT, 0) > 0
             else None
         )
-        policy = [*self.network.parameters(), *(self.forecasts.parameters() if self.forecasts is not None else ())]
+        own = [*self.network.parameters(), *(self.forecasts.parameters() if self.forecasts is not None else ())]
         critic = list(self.critic.parameters()) if self.critic is not None else []
-        self.parts = [part for part in (policy, critic) if part]
+        self.parts = [part for part in (own, critic) if part]
         """Parameters whose gradients are kept short together."""
-        self.parameters = [*policy, *critic]
+        self.parameters = [*own, *critic]
         self.optimizer = torch.optim.Adam(self.parameters, config.ppo.learning_rate, eps=1e-5, fused=True)
         self.undo = Undo(self.parameters, self.optimizer, config.ppo.max_kl)
         self.rollouts = self._make_rollouts()
@@ -119,9 +126,10 @@ class Learner:
         # every operation would wait for each other at each of them.
         self._pool = ThreadPoolExecutor(len(self.rollouts), initializer=torch.set_num_threads, initargs=(1,))
         self.groups = sorted(self.game.action_groups)
-        self.group_of_action = torch.zeros(self.game.num_actions, dtype=torch.int64)
+        group_of_action = torch.zeros(self.game.num_actions, dtype=torch.int64)
         for k, name in enumerate(self.groups):
-            self.group_of_action[list(self.game.action_groups[name])] = k
+            group_of_action[list(self.game.action_groups[name])] = k
+        self.group_of_action = group_of_action.to(self.device)
         self.entropy_weight = self._entropy_weight(0.0)
         self.decisions = 0
         self.updates = 0
@@ -168,9 +176,18 @@ class Learner:
                     [*self.frozen, *snapshots],
                     self.forecasting.needs_outcome,
                     config.lookahead,
+                    self.device,
                 )
             )
         return rollouts
+
+    def _choose_device(self) -> torch.device:
+        """The processor, or a GPU for each rank of a machine."""
+        if self.config.run.device == "cpu":
+            return torch.device("cpu")
+        local = int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count()
+        torch.cuda.set_device(local)
+        return torch.device("cuda", local)
 
     def _entropy_weight(self, done: float) -> torch.Tensor:
         """(A,) weight of the entropy by the action chosen, where a part 0..1 of the run is done."""
@@ -180,7 +197,7 @@ class Learner:
         for name in self.groups:
             first, last = (end[name] if isinstance(end, dict) else end for end in ends)
             weight[list(self.game.action_groups[name])] = first + done * (last - first)
-        return weight
+        return weight.to(self.device)
 
     def _each(self, function: Callable[[Rollout], T]) -> list[T]:
         """Call a function for each thread's rollout, at the same time."""
@@ -257,7 +274,7 @@ class Learner:
         moments = torch.stack([torch.stack([x.sum(), x.square().sum()]) for x in (advantage, returns)])
         squares = torch.zeros(2, len(self.groups), dtype=torch.float64)
         for batch in batches:
-            group = self.group_of_action[batch.action[batch.closed]]
+            group = self.group_of_action.cpu()[batch.action[batch.closed]]
             for total, values in zip(squares, (batch.outcomes.square().sum(dim=2), batch.count), strict=True):
                 total += torch.bincount(group, values[batch.closed].double(), len(self.groups))
         count = torch.tensor(float(len(advantage)), dtype=torch.float64)
@@ -267,7 +284,8 @@ class Learner:
         variance = (means[:, 1] - means[:, 0].square()) * count / (count - 1).clamp_min(1)
         explained = 1 - float(variance[0] / variance[1].clamp_min(1e-8))
         spread = variance[0].clamp_min(0).sqrt().float() + 1e-8
-        return (means[0, 0].float(), spread, (squares[0] / squares[1].clamp_min(1)).sqrt().float() + 1e-8), explained
+        ahead = (squares[0] / squares[1].clamp_min(1)).sqrt().float() + 1e-8
+        return tuple(x.to(self.device) for x in (means[0, 0].float(), spread, ahead)), explained
 
     def _follow(self) -> None:
         """Let the average and the snapshots follow the policy."""
@@ -298,7 +316,7 @@ class Learner:
         self, rollout: Rollout, times: torch.Tensor, scale: tuple[torch.Tensor, ...], total: float
     ) -> tuple[tuple[torch.Tensor, ...], torch.Tensor]:
         """Gradient of the loss by the parameters, for some time steps of a thread's tables, and sums for the curves."""
-        ppo, kept = self.config.ppo, rollout.decisions
+        ppo, kept = self.config.ppo, rollout.learnt
         own = rollout.rows(times)
 
         def pick(tensor: torch.Tensor) -> torch.Tensor:
@@ -332,12 +350,12 @@ class Learner:
             judged = value_loss(self.critic(state), target) @ weight
             loss = loss + ppo.value * judged
             squared = judged
-        forecasts = torch.zeros(0)
+        forecasts = torch.zeros(0, device=self.device)
         if self.forecasts is not None:
             seen = Seen(state, pick(kept.outcome), action, target)
             losses = self.forecasting.losses(self.forecasts(hidden), seen)
             forecasts = torch.stack([part @ weight for part in losses.values()])
-            loss = loss + forecasts @ torch.tensor(list(self.forecasting.weights.values()))
+            loss = loss + forecasts @ torch.tensor(list(self.forecasting.weights.values()), device=self.device)
         if self.average is not None:
             with torch.no_grad():
                 slow = self.average(observation)[0]
@@ -349,9 +367,9 @@ class Learner:
             kl = (ratio - 1 - change) @ weight
             clipped = ((ratio - 1).abs() > ppo.clip).float() @ weight
             group, groups = self.group_of_action[action], len(self.groups)
-            means = torch.stack([policy_loss, squared, kl, clipped, torch.zeros(())])
+            means = torch.stack([policy_loss, squared, kl, clipped, torch.zeros((), device=self.device)])
             entropies = torch.bincount(group, entropy * weight, groups), torch.bincount(group, weight, groups)
-        return gradients, torch.cat([means, forecasts.detach(), *entropies])
+        return gradients, torch.cat([means, forecasts.detach(), *entropies]).cpu()
 
     def state(self) -> dict[str, torch.Tensor]:
         """What `restore` needs besides the policy's weights and the rollouts, the same on all ranks."""

@@ -19,6 +19,13 @@ def resolve_precision(precision: str) -> str:
     return "bfloat16" if any(able.get(unit) for unit in ("avx512_bf16", "amx_bf16", "bf16")) else "float32"
 
 
+def resolve_device(device: str) -> str:
+    """Return ``cuda`` for ``auto`` where PyTorch finds a GPU, else ``cpu``; others as they are."""
+    if device != "auto":
+        return device
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
 class PolicyNetwork(nn.Module):
     """A multilayer perceptron that every seat of every table shares.
 
@@ -74,7 +81,7 @@ class PolicyNetwork(nn.Module):
         trunk, heads = layers[: len(self.hidden)], layers[len(self.hidden) : -1]
         parts = [(layer.weight.data, layer.bias.data) for layer in trunk]
         parts.append((torch.cat([head.weight for head in heads]), torch.cat([head.bias for head in heads])))
-        return [(weight.numpy(), bias.numpy()) for weight, bias in parts]
+        return [(weight.cpu().numpy(), bias.cpu().numpy()) for weight, bias in parts]
 
     def flops(self) -> tuple[int, int]:
         """See `count_flops`."""

@@ -14,6 +14,9 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+BACKENDS = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+"""What carries sums between ranks, by where the tensors are."""
+
 
 class LostRankError(RuntimeError):
     """Another rank has ended before its work was done, in one line."""
@@ -52,14 +55,14 @@ class Ranks:
 
 
 class ProcessGroup(Ranks):
-    """Ranks of torch.distributed, by its gloo backend."""
+    """Ranks of torch.distributed: its gloo backend adds what lies in memory, nccl what lies on GPUs."""
 
     def __init__(self) -> None:
         with _all_there():
             # A store of its own for each start: addresses of ranks that are gone would be found in a common one.
             store, rank, size = next(dist.rendezvous("env://"))  # type: ignore[attr-defined]
             store = dist.PrefixStore(f"start-{restarts()}", store)  # type: ignore[attr-defined]
-            dist.init_process_group("gloo", store=store, rank=rank, world_size=size)
+            dist.init_process_group(BACKENDS, store=store, rank=rank, world_size=size)
         self.rank = dist.get_rank()
         self.size = dist.get_world_size()
 

@@ -376,3 +376,31 @@ def test_training_starts_from_a_checkpoint(tmp_path: Path) -> None:
 def test_toy_has_nothing_to_forecast() -> None:
     assert toy.GAME.forecast is None
     assert Forecasting(toy.GAME, 3, False, AuxiliaryConfig()).outputs == {}
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_without_a_gpu_the_processor_learns() -> None:
+    assert RunConfig().device == "cpu"
+    assert Trainer(tiny()).device == torch.device("cpu")
+    with pytest.raises(ValueError, match=r"option run\.device=cuda is not possible: PyTorch finds no GPU"):
+        RunConfig(device="cuda")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_gpu_computes_the_gradient_of_the_processor() -> None:
+    config = everything()
+    here, there = (Trainer(replace(config, run=replace(config.run, device=device))) for device in ("cpu", "cuda"))
+    gradients = []
+    for trainer in (here, there):
+        (rollout,) = trainer.rollouts
+        kept = rollout.collect(trainer.network, 0.9, 0.1, trainer.critic)
+        if trainer is there:  # what was drawn may differ where logits are rounded otherwise
+            rollout.own[:] = here.rollouts[0].own
+            for name in vars(kept):
+                getattr(kept, name).copy_(getattr(here.rollouts[0].decisions, name))
+            rollout.learnt = kept.to(trainer.device)
+        scale = tuple(x.to(trainer.device) for x in (torch.tensor(0.1), torch.tensor(2.0), torch.ones(2)))
+        gradients.append(trainer._gradient(rollout, torch.arange(4), scale, 100.0)[0])
+    for ours, theirs in zip(*gradients, strict=True):
+        assert torch.allclose(ours, theirs.cpu(), atol=1e-5)
+    assert all(np.isfinite(value) for value in there.update().values())
