@@ -46,7 +46,7 @@ def nth_action(low: int, high: int, n: int) -> int:
 
 @jit
 def has_action(low: int, high: int, action: int) -> bool:
-    """Whether an action is in a pair of action words."""
+    """Whether an action, 0 to 2 * `ACTION_WORD` - 1, is in a pair of action words."""
     if action < ACTION_WORD:
         return bool((low >> action) & 1)
     return bool((high >> (action - ACTION_WORD)) & 1)
@@ -56,9 +56,7 @@ def has_action(low: int, high: int, action: int) -> bool:
 def is_legal(state: Any, rules: Any, action: int) -> bool:
     """Whether an action (any integer) is legal for the seat to act."""
     low, high = legal(state, rules)
-    if 0 <= action < ACTION_WORD:
-        return bool((low >> action) & 1)
-    return bool(ACTION_WORD <= action < 2 * ACTION_WORD and (high >> (action - ACTION_WORD)) & 1)
+    return 0 <= action < 2 * ACTION_WORD and has_action(low, high, action)
 
 
 @jit

@@ -6,7 +6,6 @@ called again.
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,6 +56,7 @@ def work(plan: Plan) -> int:
     from rich.console import Console
 
     from training.ablation import compare, measure_all, table, train_all
+    from training.report import write_json
 
     errors = Console(stderr=True)
     try:
@@ -65,7 +65,7 @@ def work(plan: Plan) -> int:
         print(f"ablate.py: {error}", file=sys.stderr)
         return FAILED
     document = compare(plan, measure_all(plan, errors.print))
-    (plan.out / "ablation.json").write_text(json.dumps(document, indent=2), encoding="utf-8")
+    write_json(plan.out / "ablation.json", document)
     Console().print(table(document))
     return 0
 

@@ -22,7 +22,7 @@ from rich.table import Table
 from training.agents import load_agent
 from training.arena import Match, play_match
 from training.checkpoint import CheckpointError, find_checkpoint, read_manifest
-from training.config import ConfigError, make_parser, parse_config
+from training.config import ConfigError, load_yaml, make_parser, parse_config
 from training.report import Estimate, estimate
 
 PLAIN = "plain"
@@ -68,7 +68,7 @@ class Plan:
 def read_variants(path: Path) -> dict[str, list[str]]:
     """Variants of a YAML file, `PLAIN` before them; ValueError in one line if it is none."""
     try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        found = load_yaml(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ValueError(f"{path}: cannot be read as YAML: {' '.join(str(error).split())}") from None
     if not isinstance(found, dict) or not all(isinstance(options, list) for options in found.values()):

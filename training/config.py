@@ -266,11 +266,12 @@ _Loader.add_implicit_resolver(
 )
 
 
-def _load_yaml(text: str) -> Any:
+def load_yaml(text: str) -> Any:
+    """What a text of YAML says, ``off`` and ``no`` being names; yaml.YAMLError where it is none."""
     return yaml.load(text, _Loader)
 
 
-set_loader("yaml", _load_yaml, exceptions=(yaml.YAMLError,))
+set_loader("yaml", load_yaml, exceptions=(yaml.YAMLError,))
 set_parsing_settings(docstring_parse_attribute_docstrings=True)
 
 
@@ -315,7 +316,7 @@ def _known_options(parser: ArgumentParser) -> list[str]:
 def _check_file(parser: ArgumentParser, path: Path) -> None:
     """Check a file of settings by itself, so that the message names it."""
     try:
-        data = _load_yaml(path.read_text(encoding="utf-8"))
+        data = load_yaml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(f"no file {path}; --config takes a YAML file of settings") from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:

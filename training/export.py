@@ -17,6 +17,7 @@ from torch import nn
 
 from envs.vector import VectorEnv
 from training.checkpoint import Policy
+from training.files import partial_name
 
 FORMAT = "taash-onnx-1"
 INSTALL = "pip install 'taash[export]'"
@@ -175,7 +176,7 @@ def export_policy(
     Raises:
         OSError: it cannot be written, or exists by now (FileExistsError).
     """
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    partial = partial_name(path)
     try:
         with partial.open("wb") as file:
             file.write(build_model(policy, manifest))

@@ -102,3 +102,9 @@ def test_the_shipped_variants_are_possible(tmp_path: Path) -> None:
     plan.check()
     with pytest.raises(ConfigError, match="variant 'odd'"):
         Plan(plan.base, {**variants, "odd": ["--nothing"]}, [0], "heuristic", 1, tmp_path).check()
+
+
+def test_names_of_options_are_no_booleans(tmp_path: Path) -> None:
+    path = tmp_path / "variants.yaml"
+    path.write_text("blind: [--rules.blind, off]")
+    assert read_variants(path)["blind"] == ["--rules.blind", "off"]
