@@ -240,6 +240,8 @@ class Game:
     """Two statistics: curves show the mean of the first for each (small, whole) value of the second."""
     forecast: tuple[str, int] | None = None
     """A statistic of a round that a seat can be asked to foresee, 0, 1, …, and a bound above its values."""
+    suits: tuple[str, ...] = ()
+    """What ranks the suits for a policy that sees them in order (see `envs.suits.order_suits`); empty: no suits."""
     direction: str = "clockwise"
 
     def __post_init__(self) -> None:

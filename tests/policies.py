@@ -10,7 +10,7 @@ import torch
 
 from envs.game import find_game
 from training.checkpoint import describe, save_checkpoint
-from training.network import PolicyNetwork
+from training.network import make_policy_network
 
 
 def save_policy(
@@ -19,9 +19,8 @@ def save_policy(
     """A policy of random weights that has clear preferences; returns its path."""
     found = find_game(game)
     options = found.make_rules(**rules)
-    size = found.layout(options.num_players, pad_seats).size
     generator = torch.Generator().manual_seed(seed)
-    network = PolicyNetwork(size, found.action_groups, hidden, generator=generator)
+    network = make_policy_network(found, options.num_players, pad_seats, hidden, generator=generator)
     for head in network.heads.values():
         torch.nn.init.normal_(head.weight, generator=generator)
     save_checkpoint(folder, network, {**describe(found, options, pad_seats), "decisions": 1}, {})

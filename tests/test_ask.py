@@ -22,7 +22,7 @@ from envs.agents import Decisions, agent_names, find_agent
 from envs.game import find_game
 from training.agents import load_agent
 from training.checkpoint import describe, save_checkpoint
-from training.network import PolicyNetwork
+from training.network import make_policy_network
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = ROOT / "scripts" / "ask.py"
@@ -49,7 +49,7 @@ def write(folder: Path, position: Any) -> Path:
 def run(tmp_path: Path) -> Path:
     """A run with a checkpoint of three players and three cards."""
     rules = GAME.make_rules(max_hand=3, num_players=3)
-    network = PolicyNetwork(GAME.layout(3, False).size, GAME.action_groups, [8])
+    network = make_policy_network(GAME, 3, False, [8])
     save_checkpoint(tmp_path / "run", network, {**describe(GAME, rules, False), "decisions": 1}, {})
     return tmp_path / "run"
 

@@ -10,7 +10,7 @@ import torch
 from envs.game import find_game
 from training.checkpoint import describe, save_checkpoint
 from training.config import Config, NetworkConfig
-from training.network import PolicyNetwork
+from training.network import make_policy_network
 
 RULES: dict[str, dict[str, Any]] = {
     "kachuful": {"max_hand": 2, "num_players": 3},
@@ -24,8 +24,7 @@ def untrained_run(run: Path, game: str, pad_seats: bool = False, hidden: tuple[i
     found = find_game(game)
     rules = found.make_rules(**RULES[game])
     generator = torch.Generator().manual_seed(0)
-    size = found.layout(rules.num_players, pad_seats).size
-    network = PolicyNetwork(size, found.action_groups, list(hidden), generator=generator)
+    network = make_policy_network(found, rules.num_players, pad_seats, hidden, generator=generator)
     for head in network.heads.parameters():
         torch.nn.init.normal_(head, generator=generator)
     config = Config(game, rules=RULES[game], pad_seats=pad_seats, network=NetworkConfig(list(hidden), "float32"))

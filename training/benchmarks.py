@@ -279,12 +279,12 @@ def guided_search(game_name: str) -> Measurement:
     import torch
 
     from training.checkpoint import describe, save_checkpoint
-    from training.network import PolicyNetwork
+    from training.network import make_policy_network
 
     game = find_game(game_name)
     rules = game.make_rules()
-    features = game.layout(rules.num_players, False).size
-    network = PolicyNetwork(features, game.action_groups, [256, 256], generator=torch.Generator().manual_seed(0))
+    generator = torch.Generator().manual_seed(0)
+    network = make_policy_network(game, rules.num_players, False, [256, 256], generator=generator)
     with TemporaryDirectory() as folder:
         path = save_checkpoint(Path(folder), network, {**describe(game, rules, False), "decisions": 0}, {})
         agent = InformationSet(prior=str(path))

@@ -23,7 +23,7 @@ from training.agents import PolicyAgent, load_agent
 from training.arena import Match, play_match
 from training.checkpoint import TRAINING, CheckpointError, Policy, find_checkpoint, read_manifest
 from training.config import Config, NetworkConfig, PPOConfig, RolloutConfig, RunConfig
-from training.network import PolicyNetwork
+from training.network import make_policy_network
 from training.progress import Display
 from training.report import CONFIDENCE, Estimate, estimate, progress_bar, summarize, versions, write_json
 from training.trainer import Trainer
@@ -75,7 +75,7 @@ def make_config(settings: Settings, agent: PolicyAgent, entries: Mapping[str, An
             seed=settings.seed,
             rules=agent.policy.rules,
             pad_seats=agent.policy.pad_seats,
-            network=NetworkConfig(agent.policy.network.hidden),
+            network=NetworkConfig(agent.policy.network.hidden, agent.policy.network.suits),
             rollout=rollout,
             ppo=PPOConfig(**own.get("ppo", {})),
             run=RunConfig(decisions=settings.decisions, threads=settings.threads, evaluate_minutes=None),
@@ -194,8 +194,8 @@ class BestResponse:
     def _play(self, deals: int, shown: bool) -> Match:
         """Match of the policy as it now is against the agent's copies."""
         trainer, policy = self.trainer, self.opponent.policy
-        size = trainer.game.layout(trainer.rules.num_players, policy.pad_seats).size
-        network = PolicyNetwork(size, trainer.game.action_groups, policy.network.hidden)
+        seats, kind = trainer.rules.num_players, policy.network
+        network = make_policy_network(trainer.game, seats, policy.pad_seats, kind.hidden, kind.suits)
         network.load_state_dict(trainer.network.state_dict())
         learnt = Policy(trainer.game, policy.rules, policy.pad_seats, network.eval(), trainer.decisions)
         candidate = PolicyAgent("best response", learnt)

@@ -29,7 +29,7 @@ from safetensors.torch import load, save
 from envs.game import Game, find_game
 from training.files import write_whole
 from training.machine import machine
-from training.network import PolicyNetwork
+from training.network import FIXED, RANKED, PolicyNetwork, make_policy_network
 from training.ppo import masked_log_probabilities
 
 FORMAT = "taash-checkpoint-1"
@@ -134,7 +134,7 @@ def save_checkpoint(
         "torch": torch.__version__,
         "machine": machine(),
         **manifest,
-        "network": {"hidden": network.hidden},
+        "network": {"hidden": network.hidden, "suits": network.suits},
         "parts": {name: _digest(data) for name, data in parts.items()},
     }
     folder = run / "checkpoints" / f"{manifest['decisions']:012d}"
@@ -247,6 +247,7 @@ def load_policy(path: str | Path) -> Policy:
         rules = game.make_rules(**entries["rules"])
         pad_seats = bool(entries["pad_seats"])
         hidden = list(entries["network"]["hidden"])
+        suits = RANKED if entries["network"]["suits"] == RANKED else FIXED
         decisions = int(entries["decisions"])
         expected = describe(game, rules, pad_seats)
         for part in ("features", "actions"):
@@ -260,7 +261,7 @@ def load_policy(path: str | Path) -> Policy:
     widths = [tensor.shape[0] for name, tensor in weights.items() if name.startswith("trunk.") and tensor.ndim == 2]
     if not widths or sorted(widths) != sorted(hidden):
         raise CheckpointError(f"{folder / POLICY} does not fit: its layers have the widths {widths}, not {hidden}")
-    network = PolicyNetwork(expected["features"]["count"], game.action_groups, hidden)
+    network = make_policy_network(game, rules.num_players, pad_seats, hidden, suits)
     load_weights(network, weights, folder)
     return Policy(game, dataclasses.asdict(rules), pad_seats, network.eval(), decisions)
 
@@ -273,6 +274,9 @@ def start_from(network: PolicyNetwork, path: str | Path, game: Game, rules: Any,
     for part in ("game", "features", "actions"):
         if entries.get(part) != expected[part]:
             raise CheckpointError(f"{folder} is no start for this training: its {part} differ")
+    suits = entries.get("network", {}).get("suits")
+    if suits != network.suits:
+        raise CheckpointError(f"{folder} is no start for this training: it needs network.suits={suits}")
     load_weights(network, _load_part(folder, entries, POLICY), folder)
 
 

@@ -19,7 +19,7 @@ from jsonargparse import ArgumentParser, Namespace, set_loader, set_parsing_sett
 from envs.game import find_game
 from envs.options import check_int
 from training.forecasts import Forecasting
-from training.network import resolve_device, resolve_precision
+from training.network import RANKED, Suits, resolve_device, resolve_precision
 from training.opponents import check_shares
 
 
@@ -40,6 +40,9 @@ class NetworkConfig:
 
     hidden: list[int] = field(default_factory=lambda: [256, 256])
     """Widths of the hidden layers."""
+    suits: Suits = RANKED
+    """Order in which suits are seen: ranked by the position, trump first, then the longest in hand, so that what is
+    learnt of one suit serves all; or fixed, as the cards are numbered."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Numbers of the matrix products while training; auto is bfloat16, twice as fast, where the processor has it."""
     start: str | None = None
@@ -151,6 +154,22 @@ class PPOConfig:
 
 
 @dataclass(frozen=True)
+class ImitationConfig:
+    """Learning, at first, to decide as a rule-based player does; self-play goes on from there."""
+
+    player: str | None = None
+    """Name of the player, which then moves the learner's seats; null: the game's last."""
+    decisions: int = 0
+    """Decisions of the run that are spent on it, the first ones; 0 for none."""
+    learning_rate: float = 2e-3
+    """Step size of Adam at the start; it falls to 0 over those decisions."""
+
+    def __post_init__(self) -> None:
+        check_int("imitation.decisions", self.decisions, 0)
+        _check_number("imitation.learning_rate", self.learning_rate, 0, above=True)
+
+
+@dataclass(frozen=True)
 class AuxiliaryConfig:
     """What the policy's trunk is asked to foresee besides, by weight of the loss; 0 asks for nothing."""
 
@@ -217,6 +236,7 @@ class Config:
     network: NetworkConfig = field(default_factory=NetworkConfig)
     rollout: RolloutConfig = field(default_factory=RolloutConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)
+    imitation: ImitationConfig = field(default_factory=ImitationConfig)
     auxiliary: AuxiliaryConfig = field(default_factory=AuxiliaryConfig)
     run: RunConfig = field(default_factory=RunConfig)
 
@@ -228,6 +248,13 @@ class Config:
         except (TypeError, ValueError) as error:
             raise ValueError(f"rules: {error}") from None
         check_shares(self.rollout.opponents, game)
+        if self.imitation.player not in (None, *game.rule_players):
+            raise ValueError(
+                f"option imitation.player={self.imitation.player!r} is not possible: it must be one of "
+                f"{', '.join(game.rule_players)}, or null"
+            )
+        if self.imitation.decisions and not game.rule_players:
+            raise ValueError(f"option imitation.decisions is not possible: {game.title} has no rule-based player")
         if self.rollout.steps % self.ppo.minibatches:
             raise ValueError(
                 f"option ppo.minibatches={self.ppo.minibatches} is not possible: it must divide rollout.steps, "

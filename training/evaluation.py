@@ -18,7 +18,7 @@ from envs.game import Game
 from training.agents import PolicyAgent
 from training.arena import play_match
 from training.checkpoint import Policy
-from training.network import PolicyNetwork
+from training.network import PolicyNetwork, make_policy_network
 from training.pictures import Calls, call_statistics, count_calls
 from training.played import Played
 from training.report import Summary, summarize
@@ -102,9 +102,8 @@ class Evaluator:
         Returns:
             What was found, or None where `stop` said so.
         """
-        size = self.game.layout(self.rules.num_players, self.pad_seats).size
         with torch.random.fork_rng(devices=[]):  # layers draw weights when they are made
-            own = PolicyNetwork(size, self.game.action_groups, network.hidden)
+            own = make_policy_network(self.game, self.rules.num_players, self.pad_seats, network.hidden, network.suits)
         own.load_state_dict(network.state_dict())
         policy = PolicyAgent(LEARNER, Policy(self.game, asdict(self.rules), self.pad_seats, own.eval(), 0))
         summaries, calls = [], []

@@ -27,7 +27,7 @@ class Seen(NamedTuple):
     """What became of B decisions, as the forecasts are to be judged by."""
 
     state: torch.Tensor
-    """(B, S) the whole state, zeros and ones of any type."""
+    """(B, S) the whole state, zeros and ones of any type, its suits in the order in which the policy sees them."""
     outcome: torch.Tensor
     """(B,) integers: the seat's statistic of the round (`Game.forecast`), -1 where it is not known."""
     action: torch.Tensor

@@ -13,7 +13,7 @@ import torch
 from envs.game import Game
 from training.agents import PolicyAgent, load_agent
 from training.checkpoint import POLICY, CheckpointError, describe, find_checkpoint, read_manifest
-from training.network import PolicyNetwork
+from training.network import PolicyNetwork, make_policy_network
 from training.opponents import SNAPSHOT, policy_names
 
 CERTAIN = 1e4
@@ -109,8 +109,8 @@ def load_frozen(
             raise CheckpointError(f"opponent {name} needs pad_seats={agent.policy.pad_seats}, as it was trained with")
         if entries["features"] != describe(game, rules, pad_seats)["features"]:
             raise CheckpointError(f"opponent {name} sees other features than the learner's tables have")
-        hidden = agent.policy.network.hidden
-        network = PolicyNetwork(entries["features"]["count"], game.action_groups, hidden, precision)
+        kind = agent.policy.network
+        network = make_policy_network(game, rules.num_players, pad_seats, kind.hidden, kind.suits, precision)
         network.load_state_dict(agent.policy.network.state_dict())
         found.append(Frozen(name, network.eval().to(network.dtype), agent.greedy, entries["parts"][POLICY]))
     return found

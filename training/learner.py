@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from envs.agents import find_agent
 from envs.game import find_game
 from envs.vector import VectorEnv
 from training.checkpoint import (
@@ -24,7 +25,7 @@ from training.config import Config
 from training.credit import credit
 from training.forecasts import Forecasting, Seen
 from training.frozen import Snapshots, load_frozen
-from training.network import Critic, Forecasts, PolicyNetwork
+from training.network import Critic, Forecasts, Inputs, Prepared, make_policy_network, suit_tables
 from training.opponents import SNAPSHOT, seat_tables
 from training.ppo import (
     chosen_log_probability_and_entropy,
@@ -76,12 +77,8 @@ class Learner:
         self.device = self._choose_device()
         self.generator = torch.Generator().manual_seed(config.seed)
         seats, precision = self.rules.num_players, config.network.precision
-        self.network = PolicyNetwork(
-            self.game.layout(seats, config.pad_seats).size,
-            self.game.action_groups,
-            config.network.hidden,
-            precision,
-            self.generator,
+        self.network = make_policy_network(
+            self.game, seats, config.pad_seats, config.network.hidden, config.network.suits, precision, self.generator
         )
         if config.network.start is not None:
             start_from(self.network, config.network.start, self.game, self.rules, config.pad_seats)
@@ -91,19 +88,27 @@ class Learner:
             if self.forecasting.outputs
             else None
         )
+        states = suit_tables(self.game, seats, config.pad_seats, config.network.suits, state=True)
         self.critic = (
             Critic(
                 self.game.state_layout(seats, config.pad_seats).size,
                 config.network.critic_hidden,
                 precision,
                 self.generator,
+                states,
             )
             if config.network.critic == "deal"
             else None
         )
-        for module in (self.network, self.forecasts, self.critic):
+        self.state_inputs = Inputs(self.network.dtype, states)
+        for module in (self.network, self.forecasts, self.critic, self.state_inputs):
             if module is not None:
                 module.to(self.device)
+        self.teacher = (
+            find_agent(config.imitation.player or self.game.rule_players[-1], self.game)
+            if config.imitation.decisions
+            else None
+        )
         self.average = copy.deepcopy(self.network).requires_grad_(False) if config.ppo.average > 0 else None
         opponents = config.rollout.opponents
         self.frozen = load_frozen(opponents, self.game, self.rules, config.pad_seats, precision)
@@ -215,13 +220,18 @@ class Learner:
         ppo = self.config.ppo
         started = time.perf_counter()
         done = min(1.0, self.decisions / self.config.run.decisions)
-        rate = ppo.learning_rate + done * (ppo.final_learning_rate - ppo.learning_rate)
+        imitation = self.config.imitation
+        teacher = self.teacher if self.decisions < imitation.decisions else None
+        if teacher is not None:
+            rate = imitation.learning_rate * (1 - self.decisions / imitation.decisions)
+        else:
+            rate = ppo.learning_rate + done * (ppo.final_learning_rate - ppo.learning_rate)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.entropy_weight = self._entropy_weight(done)
 
         batches = self._each(
-            lambda rollout: rollout.collect(self.network, ppo.gae_lambda, ppo.reward_scale, self.critic)
+            lambda rollout: rollout.collect(self.network, ppo.gae_lambda, ppo.reward_scale, self.critic, teacher)
         )
         played = time.perf_counter()
         scale, explained = self._scale(batches)
@@ -234,10 +244,11 @@ class Learner:
         steps = self.config.rollout.steps
         for _ in range(ppo.epochs):
             for times in torch.randperm(steps, generator=self.generator).view(ppo.minibatches, -1):
-                sums += self._learn(times, scale, max(1.0, float(closed[times].sum())))
+                sums += self._learn(times, scale, max(1.0, float(closed[times].sum())), teacher is not None)
         self.ranks.add([sums])
         sums /= ppo.epochs * ppo.minibatches
-        self.undo.check(sums, float(sums[LOSSES.index("approx_kl")]))
+        # What a teacher does says nothing of how far the policy has moved.
+        self.undo.check(sums, float(sums[LOSSES.index("approx_kl")]) if teacher is None else 0.0)
 
         self.decisions += int(choices)
         self.updates += 1
@@ -296,13 +307,15 @@ class Learner:
         if self.snapshots is not None:
             self.snapshots.keep(self.network, self.decisions)
 
-    def _learn(self, times: torch.Tensor, scale: tuple[torch.Tensor, ...], total: float) -> torch.Tensor:
+    def _learn(
+        self, times: torch.Tensor, scale: tuple[torch.Tensor, ...], total: float, imitating: bool
+    ) -> torch.Tensor:
         """Make one step of Adam on some time steps of all tables; returns sums for the curves.
 
         Whole time steps, because their rows lie together in memory: the tables are independent games at different
         places of theirs, so that a minibatch is as mixed as one drawn row by row.
         """
-        parts = self._each(lambda rollout: self._gradient(rollout, times, scale, total))
+        parts = self._each(lambda rollout: self._gradient(rollout, times, scale, total, imitating))
         for parameter, *gradients in zip(self.parameters, *(part[0] for part in parts), strict=True):
             parameter.grad = sum(gradients[1:], gradients[0])
         self.ranks.add([parameter.grad for parameter in self.parameters if parameter.grad is not None])
@@ -313,7 +326,12 @@ class Learner:
         return sums
 
     def _gradient(
-        self, rollout: Rollout, times: torch.Tensor, scale: tuple[torch.Tensor, ...], total: float
+        self,
+        rollout: Rollout,
+        times: torch.Tensor,
+        scale: tuple[torch.Tensor, ...],
+        total: float,
+        imitating: bool = False,
     ) -> tuple[tuple[torch.Tensor, ...], torch.Tensor]:
         """Gradient of the loss by the parameters, for some time steps of a thread's tables, and sums for the curves."""
         ppo, kept = self.config.ppo, rollout.learnt
@@ -323,9 +341,8 @@ class Learner:
             found = tensor[times].flatten(0, 1)
             return found if own is None else found[own]
 
-        def inputs(name: str) -> torch.Tensor:
-            found = rollout.inputs(times, self.network.dtype, name)
-            return found if own is None else found[own]
+        def inputs(name: str, network_inputs: Inputs) -> Prepared:
+            return rollout.inputs(times, network_inputs, name).rows(own)
 
         columns = (kept.legal, kept.count, kept.choice, kept.action, kept.log_probability, kept.value, kept.advantage)
         legal, count, choice, action, old_log_probability, old_value, advantage = map(pick, columns)
@@ -333,32 +350,34 @@ class Learner:
         target = advantage + old_value
         advantage = (advantage - scale[0]) / scale[1]
 
-        observation = inputs("observation")
-        state = inputs("state") if kept.state.shape[2] else observation
+        observation = inputs("observation", self.network.inputs)
+        state = inputs("state", self.state_inputs) if kept.state.shape[2] else observation
         hidden = self.network.trunk_output(observation)
-        logits, value = self.network.heads_output(hidden)
+        logits, value = self.network.heads_output(hidden, observation.order)
         log_probability, entropy = chosen_log_probability_and_entropy(logits, legal, count, choice)
-        if kept.outcomes.shape[2]:
+        if imitating:
+            policy_loss = -log_probability @ weight
+        elif kept.outcomes.shape[2]:
             ahead = pick(kept.outcomes) / scale[2][self.group_of_action[action]][:, None]
             policy_loss = outcome_loss(logits, legal, count, ahead, ppo.temperature) @ weight
         else:
             policy_loss = clipped_policy_loss(log_probability, old_log_probability, advantage, ppo.clip) @ weight
         squared = value_loss(value, target) @ weight
-        bonus = (entropy * self.entropy_weight[action]) @ weight
+        bonus = (entropy * self.entropy_weight[action]) @ weight * (not imitating)
         loss = policy_loss + ppo.value * squared - bonus
         if self.critic is not None:
-            judged = value_loss(self.critic(state), target) @ weight
+            judged = value_loss(self.critic.judge(state), target) @ weight
             loss = loss + ppo.value * judged
             squared = judged
         forecasts = torch.zeros(0, device=self.device)
         if self.forecasts is not None:
-            seen = Seen(state, pick(kept.outcome), action, target)
+            seen = Seen(state.inputs, pick(kept.outcome), action, target)
             losses = self.forecasting.losses(self.forecasts(hidden), seen)
             forecasts = torch.stack([part @ weight for part in losses.values()])
             loss = loss + forecasts @ torch.tensor(list(self.forecasting.weights.values()), device=self.device)
         if self.average is not None:
             with torch.no_grad():
-                slow = self.average(observation)[0]
+                slow = self.average.decide(observation)[0]
             loss = loss + ppo.average * (divergence(logits, slow, legal, count) @ weight)
         gradients = torch.autograd.grad(loss, self.parameters)
         with torch.no_grad():

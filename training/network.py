@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import sqrt
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
 from torch import nn
 from torch.nn.functional import linear
+
+from envs.cards import SUITS
+from envs.game import Game
+from envs.suits import NO_ORDER, SuitTables, arrange, order_suits
+
+Suits = Literal["ranked", "fixed"]
+RANKED: Suits = "ranked"
+FIXED: Suits = "fixed"
+"""How a network sees suits: in the order in which a position ranks them, or in that of the cards' numbers."""
 
 
 def resolve_precision(precision: str) -> str:
@@ -26,6 +36,89 @@ def resolve_device(device: str) -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
+class Prepared(NamedTuple):
+    """Observations as a network's first layer takes them."""
+
+    inputs: torch.Tensor
+    """(B, F) numbers of the network's type."""
+    order: torch.Tensor
+    """(B,) int64 index of the order of suits that each is in (see `envs.suits`); 0 where suits stay as they are."""
+
+    def rows(self, chosen: torch.Tensor | None) -> Prepared:
+        """Some of the rows; all where nothing is chosen."""
+        return self if chosen is None else Prepared(self.inputs[chosen], self.order[chosen])
+
+
+class Inputs(nn.Module):
+    """Turns zeros and ones of any type into what a network's first layer takes, suits in order.
+
+    Args:
+        dtype: type of the network's matrix products.
+        suits: the order; `NO_ORDER`: they stay as they are.
+    """
+
+    places: torch.Tensor
+    actions: torch.Tensor
+    weights: torch.Tensor
+    bonus: torch.Tensor
+    orders: torch.Tensor
+
+    def __init__(self, dtype: torch.dtype, suits: SuitTables) -> None:
+        super().__init__()
+        self.dtype = dtype
+        self.suits = suits
+        self.ordered = bool(suits.places.size)
+        weights = np.zeros((suits.places.shape[1], len(SUITS)), np.int64)
+        weights[suits.features, suits.suits] = suits.weights
+        # What follows from the layout is no weight to be kept in checkpoints.
+        tables = {
+            "weights": weights,
+            **{name: getattr(suits, name) for name in ("bonus", "orders", "places", "actions")},
+        }
+        for name, table in tables.items():
+            self.register_buffer(name, torch.from_numpy(table.astype(np.int64)), persistent=False)
+
+    def forward(self, observation: torch.Tensor) -> Prepared:
+        """Prepare observations (B, F) of zeros and ones of any type."""
+        if not self.ordered:
+            return Prepared(observation.to(self.dtype), observation.new_zeros(len(observation), dtype=torch.int64))
+        if observation.dtype == torch.uint8 and observation.device.type == "cpu" and not torch.onnx.is_in_onnx_export():
+            found = Prepared(
+                torch.empty(observation.shape, dtype=self.dtype), torch.empty(len(observation), dtype=torch.int64)
+            )
+            self.write(observation, found)
+            return found
+        order = self._find_order(observation)
+        return Prepared(observation.gather(1, self.places[order]).to(self.dtype), order)
+
+    def write(self, observation: torch.Tensor, out: Prepared) -> None:
+        """The same for uint8, into tensors that are there already."""
+        if not self.ordered:
+            out.inputs.copy_(observation)
+            out.order.zero_()
+        elif observation.device.type == "cpu":
+            # A one of bfloat16 is written as the bits that it is: compiled code does not know the type.
+            bits = torch.int16 if self.dtype == torch.bfloat16 else self.dtype
+            one = torch.ones(1, dtype=self.dtype).view(bits).numpy()[0]
+            seen = observation.contiguous().numpy()
+            arrange(seen, tuple(self.suits), one, out.order.numpy(), out.inputs.view(bits).numpy())
+        else:
+            out.order.copy_(self._find_order(observation))
+            out.inputs.copy_(observation.gather(1, self.places[out.order]))
+
+    def _find_order(self, observation: torch.Tensor) -> torch.Tensor:
+        """`envs.suits.find_order` of each row, (B,) int64, by operations that every device and exporter has."""
+        votes = observation.float() @ self.weights.float() + self.bonus.float()  # whole numbers below 2**24: exact
+        a, b, c, d = votes.unbind(1)
+        pairs = ((a, b), (a, c), (a, d), (b, c), (b, d), (c, d))
+        code = sum(((x >= y).long() << k for k, (x, y) in enumerate(pairs)), torch.zeros_like(a, dtype=torch.int64))
+        return self.orders[code]
+
+    def restore(self, logits: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
+        """Logits (B, A) of arranged actions, by their numbers in the game."""
+        return logits.gather(1, self.actions[order]) if self.ordered else logits
+
+
 class PolicyNetwork(nn.Module):
     """A multilayer perceptron that every seat of every table shares.
 
@@ -35,6 +128,7 @@ class PolicyNetwork(nn.Module):
         hidden: widths of the trunk's layers, at least one.
         precision: ``float32``, or ``bfloat16`` for matrix products of bfloat16; the weights are float32 either way.
         generator: source of the first weights.
+        suits: the order in which it sees suits.
     """
 
     def __init__(
@@ -44,10 +138,12 @@ class PolicyNetwork(nn.Module):
         hidden: Sequence[int],
         precision: str = "float32",
         generator: torch.Generator | None = None,
+        suits: SuitTables = NO_ORDER,
     ) -> None:
         super().__init__()
         self.hidden = list(hidden)
         self.dtype = dtype_of(precision)
+        self.inputs = Inputs(self.dtype, suits)
         self.trunk = make_trunk(num_features, hidden, generator)
         groups = sorted(action_groups.items(), key=lambda item: item[1].start)
         self.heads = nn.ModuleDict({name: nn.Linear(hidden[-1], len(actions)) for name, actions in groups})
@@ -56,23 +152,32 @@ class PolicyNetwork(nn.Module):
         for layer in self.linear_layers()[len(hidden) :]:
             init_linear(layer, 1.0 if layer is self.value else 0.01, generator)
 
+    @property
+    def suits(self) -> Suits:
+        """`RANKED` or `FIXED`."""
+        return RANKED if self.inputs.ordered else FIXED
+
     def linear_layers(self) -> list[nn.Linear]:
         """All linear layers: the trunk's from the input on, the heads in the order of their actions, the value."""
         return [module for module in self.modules() if isinstance(module, nn.Linear)]
 
-    def trunk_output(self, observation: torch.Tensor) -> torch.Tensor:
-        """The trunk's last layer, (B, H) in the matrix products' precision, for observations (B, F) of any type."""
-        return forward_trunk(self.trunk, observation, self.dtype)
+    def trunk_output(self, prepared: Prepared) -> torch.Tensor:
+        """The trunk's last layer, (B, H) in the matrix products' precision."""
+        return forward_trunk(self.trunk, prepared.inputs)
 
-    def heads_output(self, hidden: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Logits (B, A) and values (B,), float32, for the trunk's output (B, H)."""
+    def heads_output(self, hidden: torch.Tensor, order: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits (B, A) and values (B,), float32, for the trunk's output (B, H) and the order (B,) of the suits."""
         output = joint_linear(self.linear_layers()[len(self.hidden) :], hidden)
         logits, value = torch.split(output, [self.num_actions, 1], dim=1)
-        return logits, value.squeeze(1)
+        return self.inputs.restore(logits, order), value.squeeze(1)
+
+    def decide(self, prepared: Prepared) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits (B, A) and values (B,), float32, for prepared observations."""
+        return self.heads_output(self.trunk_output(prepared), prepared.order)
 
     def forward(self, observation: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return logits (B, A) and values (B,), float32, for observations (B, F) of zeros and ones of any type."""
-        return self.heads_output(self.trunk_output(observation))
+        return self.decide(self.inputs(observation))
 
     @torch.inference_mode()
     def policy_layers(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -98,6 +203,7 @@ class Critic(nn.Module):
         hidden: widths of the layers, at least one.
         precision: as in `PolicyNetwork`.
         generator: source of the first weights.
+        suits: the order in which it sees suits.
     """
 
     def __init__(
@@ -106,16 +212,22 @@ class Critic(nn.Module):
         hidden: Sequence[int],
         precision: str = "float32",
         generator: torch.Generator | None = None,
+        suits: SuitTables = NO_ORDER,
     ) -> None:
         super().__init__()
         self.dtype = dtype_of(precision)
+        self.inputs = Inputs(self.dtype, suits)
         self.trunk = make_trunk(num_features, hidden, generator)
         self.value = nn.Linear(hidden[-1], 1)
         init_linear(self.value, 1.0, generator)
 
+    def judge(self, prepared: Prepared) -> torch.Tensor:
+        """Values (B,), float32, for prepared states."""
+        return joint_linear([self.value], forward_trunk(self.trunk, prepared.inputs)).squeeze(1)
+
     def forward(self, state: torch.Tensor) -> torch.Tensor:
         """Values (B,), float32, for whole states (B, S) of zeros and ones of any type."""
-        return joint_linear([self.value], forward_trunk(self.trunk, state, self.dtype)).squeeze(1)
+        return self.judge(self.inputs(state))
 
     def flops(self) -> tuple[int, int]:
         """See `count_flops`."""
@@ -161,6 +273,39 @@ class Forecasts(nn.Module):
         return forward, 3 * forward
 
 
+def suit_tables(game: Game, num_players: int, pad_seats: bool, suits: Suits, state: bool = False) -> SuitTables:
+    """The order in which a network of a game sees suits, `RANKED` or `FIXED`, in observations or in whole states."""
+    if suits == FIXED or not game.suits:
+        return NO_ORDER
+    layout = (game.state_layout if state else game.layout)(num_players, pad_seats)
+    return order_suits(layout, [game.action_name(action) for action in range(game.num_actions)], game.suits)
+
+
+def make_policy_network(
+    game: Game,
+    num_players: int,
+    pad_seats: bool,
+    hidden: Sequence[int],
+    suits: Suits = RANKED,
+    precision: str = "float32",
+    generator: torch.Generator | None = None,
+) -> PolicyNetwork:
+    """A policy for a game's observations and actions.
+
+    Args:
+        game: the game.
+        num_players: seats of a table.
+        pad_seats: whether observations are laid out for the largest table.
+        hidden: widths of the trunk's layers, at least one.
+        suits: `RANKED` or `FIXED`; the same where the game ranks none.
+        precision: see `PolicyNetwork`.
+        generator: source of the first weights.
+    """
+    size = game.layout(num_players, pad_seats).size
+    tables = suit_tables(game, num_players, pad_seats, suits)
+    return PolicyNetwork(size, game.action_groups, hidden, precision, generator, tables)
+
+
 def dtype_of(precision: str) -> torch.dtype:
     """Type of the matrix products of a precision, ``float32`` or ``bfloat16``."""
     return torch.bfloat16 if precision == "bfloat16" else torch.float32
@@ -180,12 +325,11 @@ def make_trunk(num_features: int, hidden: Sequence[int], generator: torch.Genera
     return nn.ModuleList(layers)
 
 
-def forward_trunk(trunk: nn.ModuleList, x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Apply linear layers, each followed by a rectifier, in a type."""
-    x = x.to(dtype)
+def forward_trunk(trunk: nn.ModuleList, x: torch.Tensor) -> torch.Tensor:
+    """Apply linear layers, each followed by a rectifier, in the type of their input."""
     for layer in trunk:
         assert isinstance(layer, nn.Linear)
-        x = linear(x, layer.weight.to(dtype), layer.bias.to(dtype)).relu_()
+        x = linear(x, layer.weight.to(x.dtype), layer.bias.to(x.dtype)).relu_()
     return x
 
 

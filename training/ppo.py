@@ -73,6 +73,24 @@ def choose_actions(
 
 
 @jit
+def follow_actions(
+    actions: Any, rows: Any, logits: Any, legal: Any, count: Any, choice: Any, action: Any, log_probability: Any
+) -> None:
+    """Put given legal actions (B,) in the place of those drawn by `choose_actions`, in the `rows` (B,) bool alone."""
+    for i in range(logits.shape[0]):
+        if not rows[i]:
+            continue
+        total = 0.0
+        own = logits[i, actions[i]]
+        for k in range(count[i]):
+            total += exp(logits[i, legal[i, k]] - own)
+            if legal[i, k] == actions[i]:
+                choice[i] = k
+        action[i] = actions[i]
+        log_probability[i] = -log(total)
+
+
+@jit
 def _policy_forward(
     logits: Any, legal: Any, count: Any, choice: Any, chance: Any, log_chance: Any, chosen: Any, entropy: Any
 ) -> None:

@@ -10,13 +10,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from envs.agents import Agent
+from envs.agents import Decisions as Asked
 from envs.search.lookahead import action_outcomes, lookahead_memory
 from envs.search.policy import NO_NETWORK, POLICY, join_layers, policy_memory
 from envs.vector import VectorEnv
 from training.frozen import Frozen
-from training.network import Critic, PolicyNetwork
+from training.network import Critic, Inputs, PolicyNetwork, Prepared
 from training.opponents import Tables
-from training.ppo import center_outcomes, choose_actions, list_legal, seat_advantages, seat_outcomes
+from training.ppo import (
+    center_outcomes,
+    choose_actions,
+    follow_actions,
+    list_legal,
+    seat_advantages,
+    seat_outcomes,
+)
 
 
 @dataclass(frozen=True)
@@ -132,11 +141,16 @@ class Rollout:
         """Outcomes of the rounds that ended alone in a step, -1 for others."""
         self._options = env.rules.record()
         self._memory = lookahead_memory(env.game.state, actions)
-        self._inputs: dict[str, torch.Tensor] = {}
+        self._inputs: dict[str, Prepared] = {}
         self.batch = env.reset(scatter=scatter)
 
     def collect(
-        self, network: PolicyNetwork, discount: float, reward_scale: float = 1.0, critic: Critic | None = None
+        self,
+        network: PolicyNetwork,
+        discount: float,
+        reward_scale: float = 1.0,
+        critic: Critic | None = None,
+        teacher: Agent | None = None,
     ) -> Decisions:
         """Play T decisions of each table and estimate their advantages.
 
@@ -145,6 +159,7 @@ class Rollout:
             discount: lambda of the advantages.
             reward_scale: factor from rewards to what is learnt.
             critic: estimates the values from whole states; None: the network does.
+            teacher: decides instead of the network, to be imitated; nothing is then looked ahead.
         """
         kept = self.decisions
         views = (kept.legal, kept.count, kept.choice, kept.action, kept.log_probability)
@@ -152,7 +167,8 @@ class Rollout:
         seen = kept.state if self._with_state else kept.observation
         actor = copy.deepcopy(network).to(network.dtype)  # converts the weights once, not at each step
         policy = policy_memory(
-            join_layers(network.policy_layers()) if self.lookahead == "policy" else NO_NETWORK, self.env.pad_seats
+            join_layers(network.policy_layers(), network.inputs.suits) if self.lookahead == "policy" else NO_NETWORK,
+            self.env.pad_seats,
         )
         uniform = torch.rand(kept.value.shape, generator=self.generator).numpy()
         self.statistics[:] = 0
@@ -164,7 +180,11 @@ class Rollout:
             list_legal(self.batch.action_mask, legal[t], count[t])
             logits = self._logits(actor, t)
             choose_actions(logits, uniform[t], legal[t], count[t], choice[t], action[t], log_probability[t])
-            if self.lookahead != "off":
+            if teacher is not None:
+                asked = teacher.act(Asked(self.env.game, self.env.rules, self.env.get_state()))
+                lists = (legal[t], count[t], choice[t], action[t], log_probability[t])
+                follow_actions(asked, self.own[t], logits, *lists)
+            elif self.lookahead != "off":
                 self._look_ahead(t, policy)
             self.batch = self.env.step(action[t])
             self.reward[t] = self.batch.rewards
@@ -175,7 +195,7 @@ class Rollout:
                 self.single_rounds.append((single, self.batch.statistics[single]))
             if self.outcomes:
                 self._note_outcomes(t)
-        if self.lookahead != "off":
+        if self.lookahead != "off" and teacher is None:
             center_outcomes(kept.outcomes.numpy(), count, reward_scale)
         if critic is not None:
             self._judge(copy.deepcopy(critic).to(critic.dtype))
@@ -248,18 +268,22 @@ class Rollout:
             return None
         return torch.from_numpy(np.flatnonzero(self.own[times.numpy()])).to(self.device)
 
-    def inputs(self, times: torch.Tensor, dtype: torch.dtype, name: str = "observation") -> torch.Tensor:
-        """Observations (or states) of some time steps of all tables as numbers of a type, (len(times) · N, F or S).
+    def inputs(self, times: torch.Tensor, inputs: Inputs, name: str = "observation") -> Prepared:
+        """Observations (or states) of some time steps of all tables as a network takes them, len(times) · N rows.
 
         They are valid until the next call for the same name.
         """
         kept: torch.Tensor = getattr(self.decisions, name)
         room = self._inputs.get(name)
-        if room is None or room.shape[0] != len(times) or room.dtype != dtype:
-            room = self._inputs[name] = torch.empty(len(times), *kept.shape[1:], dtype=dtype, device=self.device)
-        for rows, t in zip(room, times.tolist(), strict=True):
-            rows.copy_(kept[t])
-        return room.flatten(0, 1)
+        if room is None or room.inputs.shape[0] != len(times) or room.inputs.dtype != inputs.dtype:
+            shape = len(times), *kept.shape[1:]
+            room = self._inputs[name] = Prepared(
+                torch.empty(shape, dtype=inputs.dtype, device=self.device),
+                torch.empty(shape[:2], dtype=torch.int64, device=self.device),
+            )
+        for k, t in enumerate(times.tolist()):
+            inputs.write(kept[t], Prepared(room.inputs[k], room.order[k]))
+        return Prepared(room.inputs.flatten(0, 1), room.order.flatten())
 
     def state(self) -> dict[str, torch.Tensor]:
         """All that `restore` needs, as tensors of bytes."""

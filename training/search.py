@@ -94,7 +94,11 @@ class Search:
 
     @cached_property
     def _network(self) -> Network:
-        return join_layers(self._policy.network.policy_layers()) if self._policy else NO_NETWORK
+        return (
+            join_layers(self._policy.network.policy_layers(), self._policy.network.inputs.suits)
+            if self._policy
+            else NO_NETWORK
+        )
 
     def check_game(self, game: Game) -> None:
         """Raise ValueError where the prior cannot be used, or was made for another game."""

@@ -67,6 +67,7 @@ GAME = Game(
     layout=features.layout,
     state_layout=features.state_layout,
     statistics=scoring.STATISTICS,
+    suits=("trump", "hand"),
     rule_players=players.RULE_PLAYERS,
     fields=FIELDS,
     worst_round=worst_round,

@@ -13,12 +13,13 @@ from typing import Any
 from envs.call_break import rules as options
 from envs.call_break.duties import UNNAMED
 from envs.call_break.engine import BID, MISDEAL, MOST_REDEALS, PLAY, VOTES
+from envs.call_break.knowledge import unseen
 from envs.call_break.rules import EXTRA_ROUND, FREE, HAND, LEAD_FREE, SEATS_AT_TABLE, WIN
 from envs.call_break.scoring import is_extra_round, partner, won
 from envs.cards import PACK, SUITS, TRUMPS, card_name
 from envs.jit import inlined, jit
 from envs.layout import Block, Layout, one_hot, put64, put_last, thermometer
-from envs.trick_features import threshold_bits, trick_cards
+from envs.trick_features import prospect_blocks, put_prospects, threshold_bits, trick_cards
 from envs.tricks import seat_after, steps_to
 
 MARGINS = (-250, -150, -90, -50, -20, -9, 0, 1, 10, 21, 51, 91, 151, 251)
@@ -48,6 +49,7 @@ def layout(num_players: int = SEATS_AT_TABLE, wide: bool = False) -> Layout:
         Block("hand", cards, "Own cards still held."),
         Block("trick", cards, "Cards lying in the current trick."),
         Block("best", cards, "The card that wins the current trick so far."),
+        *prospect_blocks(cards),
     ]
     for seat in relative:
         blocks += [
@@ -200,6 +202,7 @@ def features(state: Any, rules: Any, seat: int, wide: bool, out: Any, at: int) -
     at = put64(out, at, int(state["hands"][seat]), PACK)
     at = put64(out, at, trick_cards(state), PACK)
     at = put64(out, at, one_hot(int(state["best"]), PACK), PACK)
+    at = put_prospects(state, int(state["hands"][seat]), unseen(state, seat), out, at)
     for i in range(SEATS_AT_TABLE):
         other = seat_after(seat, i, SEATS_AT_TABLE)
         at = put64(out, at, int(state["played"][other]), PACK)

@@ -70,6 +70,7 @@ GAME = Game(
     shares=("exact", "over", "under"),
     forecast=("tricks", PACK // 3 + 1),
     breakdown=("exact", "bid"),
+    suits=("trump", "hand"),
     rule_players=players.RULE_PLAYERS,
     fields=FIELDS,
     worst_round=worst_round,

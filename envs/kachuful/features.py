@@ -28,9 +28,9 @@ from envs.kachuful.engine import (
     WIN,
     is_hidden_round,
 )
-from envs.kachuful.knowledge import hand_hidden
+from envs.kachuful.knowledge import hand_hidden, unseen
 from envs.layout import Block, Layout, one_hot, put32, put64, put_last, thermometer
-from envs.trick_features import threshold_bits, trick_cards
+from envs.trick_features import prospect_blocks, put_prospects, threshold_bits, trick_cards
 from envs.tricks import seat_after, steps_to
 
 WIDEST_HAND = PACK // 3
@@ -61,6 +61,7 @@ def layout(num_players: int, wide: bool = False) -> Layout:
         Block("hand", cards, "Own cards still held; empty while the hand is hidden."),
         Block("trick", cards, "Cards lying in the current trick."),
         Block("best", cards, "The card that wins the current trick so far."),
+        *prospect_blocks(cards),
     ]
     for seat in relative:
         blocks += [
@@ -180,9 +181,11 @@ def features(state: Any, rules: Any, seat: int, wide: bool, out: Any, at: int) -
     hidden = hand_hidden(state, rules, seat)
     best = int(state["best"])
     # Neighbouring blocks share a word: fewer, wider stores.
-    at = put64(out, at, 0 if hidden else int(state["hands"][seat]), PACK)
+    own = 0 if hidden else int(state["hands"][seat])
+    at = put64(out, at, own, PACK)
     at = put64(out, at, trick_cards(state), PACK)
     at = put64(out, at, one_hot(best, PACK), PACK)
+    at = put_prospects(state, own, unseen(state, rules, seat), out, at)
     for i in range(n):
         other = seat_after(seat, i, n)
         at = put64(out, at, _seen_cards(state, rules, seat, other), PACK)
@@ -190,9 +193,9 @@ def features(state: Any, rules: Any, seat: int, wide: bool, out: Any, at: int) -
     for _ in range(n, seats):
         at = put64(out, at, 0, PACK)
         at = put64(out, at, 0, 3 * hand + 8)
-    own = int(state["scores"][seat])
+    score = int(state["scores"][seat])
     for i in range(1, n):
-        margin = max(-MARGIN_CLIP, min(MARGIN_CLIP, own - int(state["scores"][seat_after(seat, i, n)])))
+        margin = max(-MARGIN_CLIP, min(MARGIN_CLIP, score - int(state["scores"][seat_after(seat, i, n)])))
         at = put32(out, at, int(MARGIN_BITS[margin + MARGIN_CLIP]), len(MARGINS))
     for _ in range(n, seats):
         at = put32(out, at, 0, len(MARGINS))

@@ -48,6 +48,7 @@ GAME = Game(
     statistics=results.STATISTICS,
     shares=("lost", "drawn", "truncated"),
     forecast=("place", 6),
+    suits=("trump", "D", "hand"),
     rule_players=players.RULE_PLAYERS,
     fields=FIELDS,
     worst_round=lambda rules: -1.0,

@@ -14,8 +14,8 @@ import numpy as np
 
 from envs.cards import SUITS
 from envs.game import OVER
-from envs.jit import inlined, jit
-from envs.kaschlan.cards import PACK, QUEEN, RANKS, SUIT_SIZE, card_name, suit_cards
+from envs.jit import inlined, jit, lowest_bit
+from envs.kaschlan.cards import PACK, QUEEN, RANKS, SUIT_SIZE, beaters, card_name, suit_cards
 from envs.kaschlan.engine import (
     ALL,
     BEAT,
@@ -73,6 +73,8 @@ def layout(num_players: int, wide: bool = False) -> Layout:
         Block("kutscher", cards, "The Kutscher."),
         Block("turned", cards, "The card turned up for trump, while it lies in the stock."),
         Block("gone", cards, "Cards that have left the game."),
+        Block("beats", cards, "Own cards that beat the card to be answered."),
+        Block("unbeatable", cards, "Own cards that no other card still in the game beats."),
     ]
     for seat in relative:
         blocks += [
@@ -192,6 +194,24 @@ def _put_table(state: Any, out: Any, at: int) -> int:
     return put32(out, at, answers, PACK)
 
 
+@inlined
+def _unbeatable(state: Any, hand: int, trump: int) -> int:
+    """Cards of a hand that none beats but those that it holds, that lie on the table or that have left the game."""
+    others = ~(hand | int(state["gone"]))
+    for i in range(int(state["size"])):
+        others &= ~(1 << int(state["table"][i]))
+        if int(state["answers"][i]) >= 0:
+            others &= ~(1 << int(state["answers"][i]))
+    found = 0
+    left = hand
+    while left != 0:
+        card = lowest_bit(left)
+        left &= left - 1
+        if beaters(card, trump) & others == 0:
+            found |= 1 << card
+    return found
+
+
 @jit
 def features(state: Any, rules: Any, seat: int, wide: bool, out: Any, at: int) -> int:
     """Write what `seat` sees to ``out[at:at+F]`` (uint8, zeros and ones); returns at + F."""
@@ -205,6 +225,9 @@ def features(state: Any, rules: Any, seat: int, wide: bool, out: Any, at: int) -
     at = put32(out, at, one_hot(int(state["kutscher"]), PACK), PACK)
     at = put32(out, at, turned_in_stock(state), PACK)
     at = put32(out, at, int(state["gone"]), PACK)
+    current = int(state["table"][int(state["answered"])]) if phase == BEAT else -1
+    at = put32(out, at, hand & beaters(current, trump) if current >= 0 else 0, PACK)
+    at = put32(out, at, _unbeatable(state, hand, trump), PACK)
     for i in range(n):
         other = seat_after(seat, i, n)
         at = put32(out, at, _laid_by(state, other), PACK)

@@ -16,23 +16,26 @@ import numpy as np
 from envs.game import features, legal
 from envs.jit import jit
 from envs.loops import has_action
+from envs.suits import NO_ORDER, SuitTables, find_order
 
 POLICY = -1
 """Stands for the policy where compiled code asks for the number of a rule player."""
 
-Network = tuple[np.ndarray, np.ndarray]
-"""Weights, float32, and sizes, int64: the number of features, the widths of the hidden layers, the number of actions.
+Network = tuple[np.ndarray, np.ndarray, SuitTables]
+"""Weights, float32, and sizes, int64: the number of features, the widths of the hidden layers, the number of actions;
+and the order in which it sees suits.
 
 Each layer's weights are a matrix (inputs, outputs) in rows, then its biases; the layers follow one another.
 """
-NO_NETWORK: Network = np.zeros(0, np.float32), np.zeros(0, np.int64)
+NO_NETWORK: Network = np.zeros(0, np.float32), np.zeros(0, np.int64), NO_ORDER
 
 
-def join_layers(layers: Sequence[tuple[np.ndarray, np.ndarray]]) -> Network:
+def join_layers(layers: Sequence[tuple[np.ndarray, np.ndarray]], suits: SuitTables = NO_ORDER) -> Network:
     """Make a network of its layers, from the features on; between them are rectifiers.
 
     Args:
         layers: weights (outputs, inputs) and biases (outputs,) of each; the outputs of the last are the logits.
+        suits: the order in which it sees suits, and gives logits of cards.
 
     Raises:
         ValueError: no layers, or layers that do not follow one another.
@@ -45,7 +48,7 @@ def join_layers(layers: Sequence[tuple[np.ndarray, np.ndarray]]) -> Network:
     if not sizes:
         raise ValueError("a network needs a layer")
     parts = [part for weight, bias in layers for part in (weight.T.reshape(-1), bias)]
-    return np.concatenate(parts).astype(np.float32), np.array(sizes, np.int64)
+    return np.concatenate(parts).astype(np.float32), np.array(sizes, np.int64), suits
 
 
 def policy_memory(network: Network = NO_NETWORK, wide: bool = False) -> tuple[Any, ...]:
@@ -55,10 +58,11 @@ def policy_memory(network: Network = NO_NETWORK, wide: bool = False) -> tuple[An
         network: the network, or `NO_NETWORK`: there is no policy.
         wide: whether its features are laid out for the largest table.
     """
-    weights, sizes = network
+    weights, sizes, suits = network
     ends = (int(sizes[0]), int(sizes[-1])) if len(sizes) else (0, 0)
     units = np.zeros((2, int(sizes.max(initial=0))), np.float32)
-    return weights, sizes, wide, np.zeros(ends[0], np.uint8), units, np.zeros(ends[1], np.float32)
+    logits = np.zeros((2, ends[1]), np.float32)
+    return weights, sizes, wide, np.zeros(ends[0], np.uint8), units, logits, tuple(suits)
 
 
 @jit
@@ -86,12 +90,16 @@ def write_logits(state: Any, rules: Any, policy: Any) -> Any:
 
     They lie in the policy's working memory: the next evaluation overwrites them.
     """
-    weights, sizes, wide, observation, units, logits = policy
+    weights, sizes, wide, observation, units, results, suits = policy
     features(state, rules, int(state["turn"]), wide, observation, 0)
     front = units[0]
     back = units[1]
+    logits = results[0]
+    places = suits[5]
+    ordered = places.shape[0] > 0
+    order = find_order(observation, suits) if ordered else 0
     for i in range(observation.shape[0]):
-        front[i] = observation[i]
+        front[i] = observation[places[order, i]] if ordered else observation[i]
     at = 0
     last = sizes.shape[0] - 2
     for layer in range(last + 1):
@@ -103,7 +111,12 @@ def write_logits(state: Any, rules: Any, policy: Any) -> Any:
         _apply_layer(weights[at:end].reshape((inputs, outputs)), weights[end : end + outputs], front, back)
         at = end + outputs
         front, back = back, front
-    return logits
+    if not ordered:
+        return logits
+    found = results[1]
+    for action in range(logits.shape[0]):
+        found[action] = logits[suits[6][order, action]]
+    return found
 
 
 @jit

@@ -13,7 +13,7 @@ from terminal import CARD, KACHUFUL, SHORT, cards_in, lying, namespace, play, pl
 from envs.agents import Decisions
 from training.agents import load_agent
 from training.checkpoint import describe, save_checkpoint
-from training.network import PolicyNetwork
+from training.network import make_policy_network
 from training.play.saved import load
 from training.play.session import act
 from training.play.setup import prepare
@@ -70,7 +70,7 @@ def test_watching_agents(
 
 def test_hints(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     rules = KACHUFUL.make_rules(max_hand=3)
-    network = PolicyNetwork(KACHUFUL.layout(4, False).size, KACHUFUL.action_groups, [8])
+    network = make_policy_network(KACHUFUL, 4, False, [8])
     save_checkpoint(tmp_path / "run", network, {**describe(KACHUFUL, rules, False), "decisions": 1}, {})
     base = ["--seed", 3, "--rules.max_hand", 3]
     lines = ["?", "? montecarlo:deals=6", f"?{tmp_path / 'run'}", "? clever", "? montecarlo:deals=x", "q"]

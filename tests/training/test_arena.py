@@ -18,7 +18,7 @@ from envs.loops import start_games
 from training.agents import PolicyAgent, load_agent
 from training.arena import Match, first_deal, play_match
 from training.checkpoint import Policy, describe, save_checkpoint
-from training.network import PolicyNetwork
+from training.network import make_policy_network
 from training.ppo import masked_log_probabilities
 from training.report import Estimate, estimate, estimate_share, rest, summarize
 
@@ -71,9 +71,8 @@ class Sampler:
 def policy(seed: int, pad_seats: bool = False, **options: Any) -> Policy:
     """An untrained policy with opinions."""
     used = rules(**options)
-    features = GAME.layout(used.num_players, pad_seats).size
     generator = torch.Generator().manual_seed(seed)
-    network = PolicyNetwork(features, GAME.action_groups, [16], "float32", generator)
+    network = make_policy_network(GAME, used.num_players, pad_seats, [16], generator=generator)
     with torch.no_grad():
         for weight in network.heads.parameters():
             weight.mul_(200)

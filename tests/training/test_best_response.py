@@ -25,7 +25,7 @@ from training.arena import play_match
 from training.best_response import CURVE, DOCUMENT, BestResponse, Settings, curve_table, gains, read_document
 from training.checkpoint import describe, list_checkpoints, save_checkpoint
 from training.config import Config, NetworkConfig, PPOConfig, RolloutConfig, RunConfig
-from training.network import PolicyNetwork
+from training.network import make_policy_network
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "scripts" / "best_response.py"
@@ -36,8 +36,7 @@ def save_random(folder: Path, game: str = "toy", tables: int = 32, steps: int = 
     found = find_game(game)
     options = found.make_rules(**rules)
     generator = torch.Generator().manual_seed(1)
-    size = found.layout(options.num_players, False).size
-    network = PolicyNetwork(size, found.action_groups, [32], generator=generator)
+    network = make_policy_network(found, options.num_players, False, [32], generator=generator)
     for head in network.heads.values():  # clear preferences, so that it is far from playing at random
         torch.nn.init.normal_(head.weight, generator=generator)
     config = Config(

@@ -31,15 +31,14 @@ from training.checkpoint import (
     remove_older,
     save_checkpoint,
 )
-from training.network import PolicyNetwork
+from training.network import PolicyNetwork, make_policy_network
 
 GAME = find_game("kachuful")
 RULES = GAME.make_rules(num_players=3, max_hand=2)
 
 
 def make_network(seed: int = 0) -> PolicyNetwork:
-    features = GAME.layout(3, False).size
-    net = PolicyNetwork(features, GAME.action_groups, [16, 8], generator=torch.Generator().manual_seed(seed))
+    net = make_policy_network(GAME, 3, False, [16, 8], generator=torch.Generator().manual_seed(seed))
     for head in net.heads.parameters():
         torch.nn.init.normal_(head, generator=torch.Generator().manual_seed(seed))
     return net
@@ -247,8 +246,8 @@ def pickled(folder: Path) -> None:
         (change(rules={"num_players": 4, "max_hand": 2}), "its features are not those of Kachuful"),
         (change(features={"count": 3, "sha256": ""}), "its features are not those of Kachuful"),
         (change(actions={"count": 3, "sha256": ""}), "its actions are not those of Kachuful"),
-        (change(network={"hidden": [10**9]}), "its layers have the widths"),
-        (change(network={"hidden": "wide"}), "its layers have the widths"),
+        (change(network={"hidden": [10**9], "suits": "ranked"}), "its layers have the widths"),
+        (change(network={"hidden": "wide", "suits": "fixed"}), "its layers have the widths"),
         (change(network=None), "does not fit"),
         (change(parts={}), "cannot be read"),
         (drop("rules"), "'rules' is missing"),

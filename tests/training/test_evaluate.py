@@ -19,7 +19,7 @@ from envs.agents import find_agent
 from envs.game import find_game
 from training.arena import first_deal, play_match
 from training.checkpoint import describe, save_checkpoint
-from training.network import PolicyNetwork
+from training.network import make_policy_network
 from training.report import Summary, check_json_path, summarize, write_json
 
 ROOT = Path(__file__).parents[2]
@@ -114,7 +114,7 @@ def test_the_same_seed_gives_the_same_result(monkeypatch: pytest.MonkeyPatch, tm
 def test_a_checkpoint_brings_its_game_and_rules(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     game = find_game("kachuful")
     rules = game.make_rules(max_hand=3, num_players=3)
-    network = PolicyNetwork(game.layout(3, False).size, game.action_groups, [8])
+    network = make_policy_network(game, 3, False, [8])
     run, path = tmp_path / "run", tmp_path / "result.json"
     save_checkpoint(run, network, {**describe(game, rules, False), "decisions": 1}, {})
     arguments = [run, "--deals", 5, "--against", f"random,{run}", "--json", path]

@@ -25,7 +25,7 @@ from training.arena import play_match
 from training.checkpoint import BEST, find_checkpoint, list_checkpoints, load_policy, read_best
 from training.config import Config
 from training.evaluation import SEED, Evaluation, Evaluator, game_text
-from training.network import PolicyNetwork
+from training.network import PolicyNetwork, make_policy_network
 from training.report import Estimate, summarize
 from training.trainer import Trainer
 
@@ -226,8 +226,7 @@ def test_all_games(name: str, rules: dict[str, Any], opponents: tuple[str, ...],
     game = find_game(name)
     options = game.make_rules(**rules)
     evaluator = Evaluator(game, options, True, 3)
-    size = game.layout(options.num_players, True).size
-    network = PolicyNetwork(size, game.action_groups, [8], generator=torch.Generator().manual_seed(0))
+    network = make_policy_network(game, options.num_players, True, [8], generator=torch.Generator().manual_seed(0))
     found, again = (evaluator.evaluate(network) for _ in range(2))
     assert found is not None
     assert again is not None

@@ -39,7 +39,7 @@ def some_decisions(game: Game, count: int = 20, seats: int | None = None, **rule
 def memory_of(path: str) -> tuple[Any, ...]:
     """A checkpoint's policy as the compiled search takes it."""
     policy = load_policy(path)
-    return policy_memory(join_layers(policy.network.policy_layers()), policy.pad_seats)
+    return policy_memory(join_layers(policy.network.policy_layers(), policy.network.inputs.suits), policy.pad_seats)
 
 
 @pytest.mark.parametrize("hidden", [[24, 16], [16, 24, 8], [8]], ids=str)
@@ -67,10 +67,10 @@ def test_the_compiled_network_is_the_trained_one(name: str, wide: bool, hidden: 
 
 def test_layers_must_follow_one_another() -> None:
     assert not has_policy(policy_memory())
-    weights, sizes = join_layers([(np.ones((3, 2)), np.zeros(3)), (np.ones((4, 3)), np.zeros(4))])
+    weights, sizes, suits = join_layers([(np.ones((3, 2)), np.zeros(3)), (np.ones((4, 3)), np.zeros(4))])
     assert (weights.dtype, sizes.tolist()) == (np.float32, [2, 3, 4])
     assert len(weights) == 3 * 2 + 3 + 4 * 3 + 4
-    assert has_policy(policy_memory((weights, sizes)))
+    assert has_policy(policy_memory((weights, sizes, suits)))
     with pytest.raises(ValueError, match="needs a layer"):
         join_layers([])
     with pytest.raises(ValueError, match="do not lead from 3 inputs to 4"):

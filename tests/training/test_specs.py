@@ -14,7 +14,7 @@ from envs.game import Game, find_game
 from envs.single import SingleSeatEnv
 from training.agents import FACTORY, PATH, PLAYER, PLUGIN, SEARCH, PolicyAgent, load_agent, parse_spec, split_specs
 from training.checkpoint import describe, save_checkpoint
-from training.network import PolicyNetwork
+from training.network import make_policy_network
 from training.search import SEARCHES, InformationSet, MonteCarlo, PerfectInformation
 
 GAME = find_game("kachuful")
@@ -146,7 +146,7 @@ def test_a_search_is_called_by_its_spec(text: str) -> None:
 
 def test_a_checkpoint_is_greedy_unless_its_spec_or_the_caller_says_otherwise(tmp_path: Path) -> None:
     rules = GAME.make_rules(max_hand=3)
-    network = PolicyNetwork(GAME.layout(4, False).size, GAME.action_groups, [8])
+    network = make_policy_network(GAME, 4, False, [8])
     folder = save_checkpoint(tmp_path, network, {**describe(GAME, rules, False), "decisions": 1}, {})
     assert asdict(rules)["max_hand"] == 3
     for text, greedy, expected in (
@@ -162,7 +162,7 @@ def test_a_checkpoint_is_greedy_unless_its_spec_or_the_caller_says_otherwise(tmp
 
 
 def test_any_agent_plays_against_one_seat(tmp_path: Path) -> None:
-    network = PolicyNetwork(GAME.layout(4, False).size, GAME.action_groups, [8])
+    network = make_policy_network(GAME, 4, False, [8])
     rules = GAME.make_rules(max_hand=2)
     policy = load_agent(str(save_checkpoint(tmp_path, network, {**describe(GAME, rules, False), "decisions": 1}, {})))
     search = load_agent("montecarlo:deals=2", GAME)
