@@ -75,7 +75,7 @@ def make_config(settings: Settings, agent: PolicyAgent, entries: Mapping[str, An
             seed=settings.seed,
             rules=agent.policy.rules,
             pad_seats=agent.policy.pad_seats,
-            network=NetworkConfig(agent.policy.network.hidden, agent.policy.network.suits),
+            network=NetworkConfig(agent.policy.network.hidden, suits=agent.policy.network.suits),
             rollout=rollout,
             ppo=PPOConfig(**own.get("ppo", {})),
             run=RunConfig(decisions=settings.decisions, threads=settings.threads, evaluate_minutes=None),

@@ -40,11 +40,11 @@ class NetworkConfig:
 
     hidden: list[int] = field(default_factory=lambda: [256, 256])
     """Widths of the hidden layers."""
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Numbers of the matrix products while training; auto is bfloat16, twice as fast, where the processor has it."""
     suits: Suits = RANKED
     """Order in which suits are seen: ranked by the position, trump first, then the longest in hand, so that what is
     learnt of one suit serves all; or fixed, as the cards are numbered."""
-    precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Numbers of the matrix products while training; auto is bfloat16, twice as fast, where the processor has it."""
     start: str | None = None
     """Path of a checkpoint, or run, of the same game, seats and hidden layers, whose policy's weights are the first;
     null: random ones."""

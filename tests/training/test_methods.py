@@ -12,16 +12,26 @@ import torch
 import toy
 from test_trainer import check_threads_add_up, tiny, weights
 
+from envs.agents import Decisions, find_agent
 from envs.game import find_game
 from envs.vector import VectorEnv
 from training.checkpoint import CheckpointError
-from training.config import AuxiliaryConfig, Config, NetworkConfig, PPOConfig, RolloutConfig, RunConfig
+from training.config import (
+    AuxiliaryConfig,
+    Config,
+    ImitationConfig,
+    NetworkConfig,
+    PPOConfig,
+    RolloutConfig,
+    RunConfig,
+)
 from training.forecasts import BIDS, HOLDERS, OUTCOME, Forecasting, Seen
 from training.frozen import Snapshots
 from training.network import Critic, PolicyNetwork
 from training.opponents import SNAPSHOT, seat_tables
 from training.ppo import (
     center_outcomes,
+    chosen_log_probability_and_entropy,
     divergence,
     masked_log_probabilities,
     outcome_loss,
@@ -48,6 +58,7 @@ def everything(seed: int = 0, threads: int = 1) -> Config:
             snapshots=2,
             snapshot_decisions=300,
         ),
+        imitation=ImitationConfig(decisions=1000),
         ppo=replace(config.ppo, entropy={"bid": 0.05, "card": 0.01}, final_entropy=0.0, average=0.1, average_decay=0.9),
     )
 
@@ -371,6 +382,74 @@ def test_training_starts_from_a_checkpoint(tmp_path: Path) -> None:
             Trainer(replace(config, network=wrong))
     with pytest.raises(CheckpointError, match="is no start for this training: its game differ"):
         Trainer(replace(tiny("toy"), network=replace(config.network, start=str(tmp_path))))
+
+
+def test_a_run_begins_by_imitating_a_rule_player() -> None:
+    """Where all decisions are the teacher's, the policy learns them; afterwards it draws its own again."""
+    config = tiny("toy")
+    imitation = ImitationConfig("lowest", decisions=32 * 16 * 40, learning_rate=1e-2)
+    run = replace(config.run, decisions=32 * 16 * 42)
+    trainer = Trainer(replace(config, imitation=imitation, run=run))
+    teacher, (rollout,) = find_agent("lowest", trainer.game), trainer.rollouts
+
+    def alike() -> float:
+        """Part of the decisions of a further batch in which the likeliest action is the teacher's."""
+        found = []
+        for _ in range(8):
+            batch = rollout.batch
+            wanted = teacher.act(Decisions(trainer.game, trainer.rules, rollout.env.get_state()))
+            logits = trainer.network(torch.from_numpy(batch.observation.copy()))[0].detach().numpy()
+            found.append((np.where(batch.action_mask, logits, -np.inf).argmax(axis=1) == wanted).mean())
+            rollout.batch = rollout.env.step(wanted)
+        return float(np.mean(found))
+
+    before = alike()
+    while trainer.decisions < imitation.decisions:
+        trainer.update()
+        assert float(trainer.undo.undone) == 0
+    assert before < 0.7
+    assert alike() > 0.95
+    drawn: list[bool] = []
+    monitored = rollout.collect
+
+    def watched(*arguments: Any) -> Any:
+        drawn.append(arguments[4] is None)
+        return monitored(*arguments)
+
+    rollout.collect = watched  # type: ignore[method-assign]
+    trainer.update()
+    assert drawn == [True]
+
+
+def test_a_teachers_decisions_are_noted_as_if_the_policy_had_made_them() -> None:
+    rollout, net, _ = judged_rollout({"self": 1.0, "counting": 1.0}, max_hand=3)
+    teacher = find_agent("heuristic", KACHUFUL)
+    states = rollout.env.get_state()
+    kept = rollout.collect(net, 0.9, teacher=teacher)
+    assert kept.action[0].tolist() == teacher.act(Decisions(KACHUFUL, rollout.env.rules, states)).tolist()
+    chosen, _ = chosen_log_probability_and_entropy(
+        net(kept.observation[0])[0], kept.legal[0], kept.count[0], kept.choice[0]
+    )
+    assert torch.allclose(chosen, kept.log_probability[0], atol=1e-5)
+    listed = kept.legal[0].long().gather(1, kept.choice[0].long()[:, None])[:, 0]
+    assert torch.equal(listed, kept.action[0])
+
+
+@pytest.mark.parametrize(
+    ("game", "imitation", "text"),
+    [
+        (
+            "kachuful",
+            {"player": "lowest"},
+            "imitation.player='lowest' is not possible: it must be one of counting, heu",
+        ),
+        ("kachuful", {"decisions": -1}, "imitation.decisions"),
+        ("kachuful", {"learning_rate": 0.0}, "imitation.learning_rate"),
+    ],
+)
+def test_impossible_imitation(game: str, imitation: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        Config(game=game, imitation=ImitationConfig(**imitation))
 
 
 def test_toy_has_nothing_to_forecast() -> None:
