@@ -18,7 +18,17 @@ from training import benchmarks
 from training.benchmarks import MEASUREMENTS, draw_actions, search_positions
 
 SCRIPT = Path(__file__).parents[1] / "scripts" / "benchmark.py"
-KINDS = ("engine", "vector_uint8", "raw_env", "env", "determinize", "heuristic", "train", "train_vs_sb3")
+KINDS = (
+    "engine",
+    "vector_uint8",
+    "raw_env",
+    "env",
+    "determinize",
+    "heuristic",
+    "train",
+    "train_vs_sb3",
+    "train_vs_sb3_tuned",
+)
 SEARCHES = ("montecarlo", "montecarlo-moves", "pimc", "ismcts", "ismcts-prior")
 GAMES = list(dict.fromkeys(SEAT_IDS.values()))
 NAMES = [f"{game}/{kind}" for game in GAMES for kind in (*KINDS, *(f"search/{name}" for name in SEARCHES))]

@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,11 +24,15 @@ from envs.sampling import new_plan
 from envs.vector import VectorEnv
 from training.search import InformationSet, MonteCarlo, PerfectInformation, Search
 
+if TYPE_CHECKING:
+    from training.config import Config
+    from training.plugins.speed import Setting
+
 REPETITIONS = 5
 ENGINE_GAMES = 1024
 VECTOR_GAMES = 2048
-SB3 = "train_vs_sb3"
-"""The measurement that needs the extra ``plugins``."""
+SB3, SB3_TUNED = "train_vs_sb3", "train_vs_sb3_tuned"
+"""Measurements that need the extra ``plugins``."""
 BESIDE = ("matmul_share", "sb3", "ratio")
 """Figures whose medians stand beside a rate."""
 SEARCH_POSITIONS = 20
@@ -172,19 +176,34 @@ def train(game_name: str) -> Measurement:
 
 
 def train_vs_sb3(game_name: str) -> Measurement:
-    """The trainer and MaskablePPO of sb3-contrib in turn: same network, epochs, minibatches and float32, one thread."""
+    """The trainer and MaskablePPO of sb3-contrib in turn as either is used: same network, epochs and threads."""
+    from training.config import Config
+    from training.plugins import speed
+
+    return _beside_sb3(Config(game=game_name), speed.USUAL)
+
+
+def train_vs_sb3_tuned(game_name: str) -> Measurement:
+    """The same with equal tables, minibatches and float32, on one thread, at the fastest setting of MaskablePPO."""
     from training.config import Config, NetworkConfig, PPOConfig, RolloutConfig, RunConfig
     from training.plugins import speed
-    from training.speed import measure as measure_training
 
     config = Config(
         game=game_name,
         network=NetworkConfig(precision="float32"),
-        rollout=RolloutConfig(tables=speed.ENVIRONMENTS),
+        rollout=RolloutConfig(tables=speed.TUNED.environments),
         ppo=PPOConfig(minibatches=16),
         run=RunConfig(threads=1),
     )
-    model = speed.make_model(config)
+    return _beside_sb3(config, speed.TUNED)
+
+
+def _beside_sb3(config: Config, setting: Setting) -> Measurement:
+    """Decisions learnt per second by a run's settings, and by MaskablePPO in a setting."""
+    from training.plugins import speed
+    from training.speed import measure as measure_training
+
+    model = speed.make_model(config, setting)
 
     def measure(seconds: float) -> dict[str, float]:
         sb3 = speed.measure(model, seconds, config.run.threads)
@@ -301,6 +320,7 @@ MEASUREMENTS: dict[str, Callable[[str], Measurement]] = {
     "heuristic": rule_player,
     "train": train,
     SB3: train_vs_sb3,
+    SB3_TUNED: train_vs_sb3_tuned,
     "search/montecarlo": partial(search, agent=MonteCarlo()),
     "search/montecarlo-moves": partial(search, agent=MonteCarlo(weight="moves")),
     "search/pimc": partial(search, agent=PerfectInformation()),

@@ -26,7 +26,7 @@ def shapes(module: nn.Module) -> list[tuple[int, ...]]:
 
 
 def test_the_network_and_the_batches_are_those_of_the_run() -> None:
-    model = speed.make_model(CONFIG, environments=4, steps=16)
+    model = speed.make_model(CONFIG, speed.Setting(4, 16, None))
     network = Trainer(CONFIG).network
     assert sum(map(torch.numel, model.policy.parameters())) == sum(map(torch.numel, network.parameters()))
     assert shapes(model.policy)[:2] == shapes(network)[:2]
@@ -34,10 +34,12 @@ def test_the_network_and_the_batches_are_those_of_the_run() -> None:
     assert model.policy.pi_features_extractor is model.policy.vf_features_extractor
     assert {parameter.dtype for parameter in model.policy.parameters()} == {torch.float32}
     assert (model.batch_size, model.n_epochs, model.n_envs) == (32, 2, 4)
+    usual = speed.make_model(CONFIG, speed.USUAL)
+    assert (usual.batch_size, usual.n_epochs, usual.n_envs, usual.n_steps) == (64, 2, 8, 256)
 
 
 def test_it_learns_on_the_threads_given() -> None:
-    model = speed.make_model(CONFIG, environments=4, steps=16)
+    model = speed.make_model(CONFIG, speed.Setting(4, 16, None))
     before = torch.get_num_threads()
     weights = [parameter.clone() for parameter in model.policy.parameters()]
     assert speed.measure(model, 0.0, 1) > 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import time
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -15,11 +16,24 @@ from envs.single import SingleSeatEnv
 from training.config import Config
 from training.plugins.sb3 import INSTALL
 
-ENVIRONMENTS = 256
-"""Environments side by side in a DummyVecEnv. From 128 to 512 are equally fast, fewer are slower; processes of their
+
+@dataclass(frozen=True)
+class Setting:
+    """How MaskablePPO is run."""
+
+    environments: int
+    """Environments side by side in a DummyVecEnv."""
+    steps: int
+    """Decisions of each between two updates."""
+    batch: int | None
+    """Size of its minibatches; None: that of the run."""
+
+
+USUAL = Setting(8, 256, 64)
+"""As its users run it: minibatches and batches of its defaults, the latter shared out among eight environments."""
+TUNED = Setting(256, 32, None)
+"""As fast as it was found to go. From 128 to 512 environments are equally fast, fewer are slower; processes of their
 own (SubprocVecEnv), each step of which waits for all of them, are several times as slow."""
-STEPS = 32
-"""Decisions of each between two updates."""
 
 
 def missing() -> str | None:
@@ -29,16 +43,15 @@ def missing() -> str | None:
     return f"it needs stable-baselines3 and sb3-contrib: {INSTALL}"
 
 
-def make_model(config: Config, environments: int = ENVIRONMENTS, steps: int = STEPS) -> Any:
-    """A new MaskablePPO with the run's game, network, epochs and size of minibatches.
+def make_model(config: Config, setting: Setting = TUNED) -> Any:
+    """A new MaskablePPO with the run's game, network and epochs.
 
     It plays one seat against random players, which cost next to nothing. Policy and value share one trunk, as here;
     the numbers are float32, the only ones that it knows.
 
     Args:
         config: settings of the run.
-        environments: how many `SingleSeatEnv` step in turn.
-        steps: decisions of each between two updates.
+        setting: how many `SingleSeatEnv` step in turn, and in what batches it learns.
     """
     from sb3_contrib import MaskablePPO
     from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
@@ -65,8 +78,8 @@ def make_model(config: Config, environments: int = ENVIRONMENTS, steps: int = ST
         "net_arch": [],
     }
     return MaskablePPO(
-        "MlpPolicy", DummyVecEnv([make] * environments), n_steps=steps, n_epochs=config.ppo.epochs,
-        batch_size=config.rollout.tables * config.rollout.steps // config.ppo.minibatches,
+        "MlpPolicy", DummyVecEnv([make] * setting.environments), n_steps=setting.steps, n_epochs=config.ppo.epochs,
+        batch_size=setting.batch or config.rollout.tables * config.rollout.steps // config.ppo.minibatches,
         gamma=1.0, gae_lambda=config.ppo.gae_lambda, seed=config.seed, device="cpu", policy_kwargs=network,
     )  # fmt: skip
 
