@@ -48,9 +48,10 @@ class NetworkConfig:
     start: str | None = None
     """Path of a checkpoint, or run, of the same game, seats and hidden layers, whose policy's weights are the first;
     null: random ones."""
-    critic: Literal["seat", "deal"] = "seat"
-    """What values are estimated from while learning: what the seat sees (by the policy's own trunk), or the whole deal
-    (by a network of its own, which the policy never depends on)."""
+    critic: Literal["seat", "deal", "playout"] = "seat"
+    """What values are estimated from while learning: what the seat sees (by the policy's own trunk), the whole deal (by
+    a network of its own, which the policy never depends on), or what the seat sees together with what a playout of the
+    deal at hand brings, the learner's seats moved by the strongest rule player."""
     critic_hidden: list[int] = field(default_factory=lambda: [256, 256])
     """Widths of the hidden layers of the critic of whole deals."""
 
@@ -253,8 +254,14 @@ class Config:
                 f"option imitation.player={self.imitation.player!r} is not possible: it must be one of "
                 f"{', '.join(game.rule_players)}, or null"
             )
-        if self.imitation.decisions and not game.rule_players:
-            raise ValueError(f"option imitation.decisions is not possible: {game.title} has no rule-based player")
+        if not game.rule_players:
+            for name, wanted in (
+                ("imitation.decisions", self.imitation.decisions > 0),
+                ("network.critic=playout", self.network.critic == "playout"),
+                ("rollout.lookahead=rule", self.rollout.lookahead == "rule"),
+            ):
+                if wanted:
+                    raise ValueError(f"option {name} is not possible: {game.title} has no rule-based player")
         if self.rollout.steps % self.ppo.minibatches:
             raise ValueError(
                 f"option ppo.minibatches={self.ppo.minibatches} is not possible: it must divide rollout.steps, "

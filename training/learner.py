@@ -25,7 +25,7 @@ from training.config import Config
 from training.credit import credit
 from training.forecasts import Forecasting, Seen
 from training.frozen import Snapshots, load_frozen
-from training.network import Critic, Forecasts, Inputs, Prepared, make_policy_network, suit_tables
+from training.network import Critic, Forecasts, Inputs, PlayoutCritic, Prepared, make_policy_network, suit_tables
 from training.opponents import SNAPSHOT, seat_tables
 from training.ppo import (
     chosen_log_probability_and_entropy,
@@ -89,17 +89,12 @@ class Learner:
             else None
         )
         states = suit_tables(self.game, seats, config.pad_seats, config.network.suits, state=True)
-        self.critic = (
-            Critic(
-                self.game.state_layout(seats, config.pad_seats).size,
-                config.network.critic_hidden,
-                precision,
-                self.generator,
-                states,
-            )
-            if config.network.critic == "deal"
-            else None
-        )
+        self.critic: Critic | PlayoutCritic | None = None
+        if config.network.critic == "deal":
+            size = self.game.state_layout(seats, config.pad_seats).size
+            self.critic = Critic(size, config.network.critic_hidden, precision, self.generator, states)
+        elif config.network.critic == "playout":
+            self.critic = PlayoutCritic(config.network.hidden[-1], precision, self.generator)
         self.state_inputs = Inputs(self.network.dtype, states)
         for module in (self.network, self.forecasts, self.critic, self.state_inputs):
             if module is not None:
@@ -151,7 +146,7 @@ class Learner:
             config.learner_seats,
             self.config.seed + self.ranks.rank,
         )
-        with_state = self.critic is not None or self.forecasting.needs_state
+        with_state = isinstance(self.critic, Critic) or self.forecasting.needs_state
         snapshots = self.snapshots.policies if self.snapshots is not None else []
         bounds = np.linspace(0, config.tables, min(self.config.run.threads, config.tables) + 1).astype(int).tolist()
         rollouts = []
@@ -182,6 +177,7 @@ class Learner:
                     self.forecasting.needs_outcome,
                     config.lookahead,
                     self.device,
+                    isinstance(self.critic, PlayoutCritic),
                 )
             )
         return rollouts
@@ -366,7 +362,11 @@ class Learner:
         bonus = (entropy * self.entropy_weight[action]) @ weight * (not imitating)
         loss = policy_loss + ppo.value * squared - bonus
         if self.critic is not None:
-            judged = value_loss(self.critic.judge(state), target) @ weight
+            if isinstance(self.critic, PlayoutCritic):
+                judged_value = self.critic(hidden, pick(kept.playout))
+            else:
+                judged_value = self.critic.judge(state)
+            judged = value_loss(judged_value, target) @ weight
             loss = loss + ppo.value * judged
             squared = judged
         forecasts = torch.zeros(0, device=self.device)

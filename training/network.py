@@ -234,6 +234,35 @@ class Critic(nn.Module):
         return count_flops([module for module in self.modules() if isinstance(module, nn.Linear)])
 
 
+class PlayoutCritic(nn.Module):
+    """Estimates what a round brings a seat from the policy's trunk and from what a playout of the deal at hand brought.
+
+    The value is a sum of two parts that the trunk decides: one of its own, and a share of the playout's outcome. As a
+    baseline it depends on no action of the seat, so that advantages stay unbiased although it knows the deal.
+
+    Args:
+        hidden: width H of the trunk's last layer.
+        precision: as in `PolicyNetwork`.
+        generator: source of the first weights.
+    """
+
+    def __init__(self, hidden: int, precision: str = "float32", generator: torch.Generator | None = None) -> None:
+        super().__init__()
+        self.dtype = dtype_of(precision)
+        self.parts = nn.Linear(hidden, 2)
+        init_linear(self.parts, 0.01, generator)
+
+    def forward(self, hidden: torch.Tensor, playout: torch.Tensor) -> torch.Tensor:
+        """Values (B,), float32, for the trunk's output (B, H) and the outcomes of playouts (B,)."""
+        own, share = joint_linear([self.parts], hidden).unbind(1)
+        return own + share * playout
+
+    def flops(self) -> tuple[int, int]:
+        """Floating-point operations for one row: forward, and forward with backward."""
+        forward = 2 * self.parts.in_features * self.parts.out_features
+        return forward, 3 * forward
+
+
 class Forecasts(nn.Module):
     """Auxiliary heads on the policy's trunk: what its seat is asked to foresee while it learns.
 

@@ -12,11 +12,11 @@ import torch
 
 from envs.agents import Agent
 from envs.agents import Decisions as Asked
-from envs.search.lookahead import action_outcomes, lookahead_memory
+from envs.search.lookahead import action_outcomes, lookahead_memory, position_values
 from envs.search.policy import NO_NETWORK, POLICY, join_layers, policy_memory
 from envs.vector import VectorEnv
 from training.frozen import Frozen
-from training.network import Critic, Inputs, PolicyNetwork, Prepared
+from training.network import Critic, Inputs, PlayoutCritic, PolicyNetwork, Prepared
 from training.opponents import Tables
 from training.ppo import (
     center_outcomes,
@@ -50,6 +50,9 @@ class Decisions:
     """(T, N) int64: the chosen action."""
     log_probability: torch.Tensor
     """(T, N) float32: its log-probability when it was chosen."""
+    playout: torch.Tensor
+    """(T, N) float32: what a playout from the position brought the seat, in rewards times `reward_scale`; (0, N) where
+    nothing is played out."""
     value: torch.Tensor
     """(T, N) float32: the value of the position, as the critic that advantages come from estimated it."""
     outcomes: torch.Tensor
@@ -84,6 +87,7 @@ class Rollout:
         lookahead: who moves for the learner where every legal action is played out: ``rule``, the strongest rule
             player, or ``policy``, the network that decides; ``off``: nothing is played out.
         device: where networks are evaluated and learnt from; the games are played by the processor.
+        playouts: whether each position is played out, the strongest rule player moving the learner.
     """
 
     def __init__(
@@ -97,6 +101,7 @@ class Rollout:
         outcomes: bool = False,
         lookahead: str = "off",
         device: torch.device | str = "cpu",
+        playouts: bool = False,
     ) -> None:
         self.env = env
         self.tables = tables
@@ -123,6 +128,7 @@ class Rollout:
             choice=torch.zeros(steps, n, dtype=torch.int16),
             action=torch.zeros(steps, n, dtype=torch.int64),
             log_probability=torch.zeros(steps, n),
+            playout=torch.zeros(steps if playouts else 0, n),
             value=torch.zeros(steps, n),
             outcomes=torch.zeros(steps, n, 0 if lookahead == "off" else actions),
             outcome=torch.full((steps, n), -1, dtype=torch.int16),
@@ -140,6 +146,7 @@ class Rollout:
         self._single = np.zeros((steps, n, seats) if outcomes else (0, n, seats), np.int16)
         """Outcomes of the rounds that ended alone in a step, -1 for others."""
         self._options = env.rules.record()
+        self._no_policy = policy_memory()
         self._memory = lookahead_memory(env.game.state, actions)
         self._inputs: dict[str, Prepared] = {}
         self.batch = env.reset(scatter=scatter)
@@ -149,7 +156,7 @@ class Rollout:
         network: PolicyNetwork,
         discount: float,
         reward_scale: float = 1.0,
-        critic: Critic | None = None,
+        critic: Critic | PlayoutCritic | None = None,
         teacher: Agent | None = None,
     ) -> Decisions:
         """Play T decisions of each table and estimate their advantages.
@@ -158,7 +165,7 @@ class Rollout:
             network: decides; its values are in rewards times `reward_scale`.
             discount: lambda of the advantages.
             reward_scale: factor from rewards to what is learnt.
-            critic: estimates the values from whole states; None: the network does.
+            critic: estimates the values from whole states, or with playouts; None: the network does.
             teacher: decides instead of the network, to be imitated; nothing is then looked ahead.
         """
         kept = self.decisions
@@ -170,6 +177,7 @@ class Rollout:
             join_layers(network.policy_layers(), network.inputs.suits) if self.lookahead == "policy" else NO_NETWORK,
             self.env.pad_seats,
         )
+        judge = copy.deepcopy(critic).to(critic.dtype) if isinstance(critic, PlayoutCritic) else None
         uniform = torch.rand(kept.value.shape, generator=self.generator).numpy()
         self.statistics[:] = 0
         self.rounds[:] = 0
@@ -178,7 +186,9 @@ class Rollout:
             seen[t].copy_(torch.from_numpy(self.batch.state if self._with_state else self.batch.observation))
             self.turn[t] = self.batch.turn
             list_legal(self.batch.action_mask, legal[t], count[t])
-            logits = self._logits(actor, t)
+            if len(kept.playout):
+                self._play_out(t, reward_scale)
+            logits = self._logits(actor, judge, t)
             choose_actions(logits, uniform[t], legal[t], count[t], choice[t], action[t], log_probability[t])
             if teacher is not None:
                 asked = teacher.act(Asked(self.env.game, self.env.rules, self.env.get_state()))
@@ -197,7 +207,7 @@ class Rollout:
                 self._note_outcomes(t)
         if self.lookahead != "off" and teacher is None:
             center_outcomes(kept.outcomes.numpy(), count, reward_scale)
-        if critic is not None:
+        if isinstance(critic, Critic):
             self._judge(copy.deepcopy(critic).to(critic.dtype))
         if self.outcomes:
             seat_outcomes(self.turn, self.ended, self._single, kept.outcome.numpy())
@@ -222,6 +232,16 @@ class Rollout:
         statistic = self.env.game.statistics.index(self.env.game.forecast[0])
         self._single[t] = np.where(self.batch.rounds[:, None] == 1, self.batch.statistics[:, :, statistic], -1)
 
+    def _play_out(self, t: int, reward_scale: float) -> None:
+        """Play out the positions of the learner's decisions."""
+        own = self.tables.learner[np.arange(self.env.num_envs), self.batch.turn]
+        outcome = self.decisions.playout[t]
+        position_values(
+            self.env.get_state(), self._options, self.tables.players, own, len(self.env.game.rule_players) - 1,
+            self._no_policy, self._memory, outcome.numpy(),
+        )  # fmt: skip
+        outcome *= reward_scale
+
     def _look_ahead(self, t: int, policy: tuple[Any, ...]) -> None:
         """Play out every legal action of the learner's decisions."""
         kind = len(self.env.game.rule_players) - 1 if self.lookahead == "rule" else POLICY
@@ -240,19 +260,27 @@ class Rollout:
             kept.value.numpy()[~self.own] = 0.0
 
     @torch.inference_mode()
-    def _logits(self, actor: PolicyNetwork, t: int) -> np.ndarray:
+    def _logits(self, actor: PolicyNetwork, judge: PlayoutCritic | None, t: int) -> np.ndarray:
         """(N, A) float32: what the policies whose turn it is want to play, and write the learner's values."""
         kept = self.decisions
+
+        def decide(observation: torch.Tensor, rows: Any) -> tuple[np.ndarray, torch.Tensor]:
+            prepared = actor.inputs(observation)
+            hidden = actor.trunk_output(prepared)
+            logits, value = actor.heads_output(hidden, prepared.order)
+            if judge is not None:
+                value = judge(hidden, kept.playout[t, rows].to(self.device))
+            return logits.cpu().numpy(), value
+
         if not self.frozen:
-            logits, kept.value[t] = actor(kept.observation[t])
-            return logits.cpu().numpy()  # type: ignore[no-any-return]
+            logits, kept.value[t] = decide(kept.observation[t], slice(None))
+            return logits
         tables = np.arange(self.env.num_envs)
         self.own[t] = self.tables.learner[tables, self.batch.turn]
         wanted = np.zeros((self.env.num_envs, self.env.num_actions), np.float32)
         kept.value[t] = 0.0
         if (rows := np.flatnonzero(self.own[t])).size:
-            logits, kept.value[t, rows] = actor(kept.observation[t, rows])
-            wanted[rows] = logits.cpu().numpy()
+            wanted[rows], kept.value[t, rows] = decide(kept.observation[t, rows], rows)
         for k, policy in enumerate(self.frozen):
             if (rows := np.flatnonzero(~self.own[t] & (self._seated == k))).size:
                 wanted[rows] = policy.logits(kept.observation[t, rows], self.batch.action_mask[rows])

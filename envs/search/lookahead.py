@@ -1,4 +1,4 @@
-"""What would have come of every legal action: each is played out in the game as it really is.
+"""What would come of a position, and of every legal action in it: each is played out in the game as it really is.
 
 For learning only: the hidden cards are those of the actual deal. Over many deals the mean outcome of an action is its
 worth to a seat that knows what it can know, and all actions of a decision share the luck of its deal (rollouts of
@@ -20,6 +20,43 @@ from envs.search.playout import choose_action, list_actions, round_values
 def lookahead_memory(state: np.dtype[Any], actions: int) -> tuple[Any, ...]:
     """Working memory of `action_outcomes`; it serves one thread at a time."""
     return np.zeros(1, state), np.zeros(1, state), np.zeros(actions, np.int64), np.zeros(SEATS, np.float32)
+
+
+@jit
+def _finish_round(game: Any, rules: Any, players: Any, kind: int, policy: Any, seen: Any, flags: int, out: Any) -> None:
+    """Play a full record on, in place, from a step that returned `flags`, and write `round_values` to `out`."""
+    while flags == 0:
+        player = int(players[int(game["turn"])])
+        if player == RANDOM:
+            action = random_action(game, rules)
+        else:
+            action = choose_action(game, rules, player - 1 if player > RANDOM else kind, policy, seen)
+        flags = advance(game, rules, action)
+    round_values(game, rules, flags, out)
+
+
+@jit
+def position_values(
+    states: Any, options: Any, players: Any, asked: Any, kind: int, policy: Any, memory: Any, values: Any
+) -> None:
+    """Play the round of every game out from where it is.
+
+    Args:
+        states: as in `action_outcomes`.
+        options: as there.
+        players: as there.
+        asked: as there.
+        kind: as there.
+        policy: as there.
+        memory: as there.
+        values: (B,) float32, written: what the round brings the seat to act; others are left as they are.
+    """
+    work, seen, _, out = memory
+    for i in range(states.shape[0]):
+        if asked[i]:
+            work[0] = states[i]
+            _finish_round(work[0], options[0], players[i], kind, policy, seen, 0, out)
+            values[i] = out[int(states[i]["turn"])]
 
 
 @jit
@@ -50,12 +87,5 @@ def action_outcomes(
             work[0] = states[i]
             game = work[0]
             flags = advance(game, rules, int(actions[k]))
-            while flags == 0:
-                player = int(players[i, int(game["turn"])])
-                if player == RANDOM:
-                    action = random_action(game, rules)
-                else:
-                    action = choose_action(game, rules, player - 1 if player > RANDOM else kind, policy, seen)
-                flags = advance(game, rules, action)
-            round_values(game, rules, flags, out)
+            _finish_round(game, rules, players[i], kind, policy, seen, flags, out)
             outcomes[i, k] = out[seat]

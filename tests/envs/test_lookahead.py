@@ -1,4 +1,4 @@
-"""What every action would have brought: against moves made one by one."""
+"""What a position, and every action in it, would bring: against moves made one by one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from envs import loops
 from envs.game import find_game
-from envs.search.lookahead import action_outcomes, lookahead_memory
+from envs.search.lookahead import action_outcomes, lookahead_memory, position_values
 from envs.search.playout import choose_action, round_values
 from envs.search.policy import NO_NETWORK, POLICY, join_layers, policy_memory
 
@@ -53,6 +53,11 @@ def test_outcomes_are_those_of_playing_on(name: str, kind: str) -> None:
     action_outcomes(states, options, players, asked, own, policy, lookahead_memory(game.state, game.num_actions), found)
     assert np.array_equal(states, before)
     assert (found[5] == 77).all()
+    values = np.full(12, 77.0, np.float32)
+    memory = lookahead_memory(game.state, game.num_actions)
+    position_values(states, options, players, asked, own, policy, memory, values)
+    assert np.array_equal(states, before)
+    assert values[5] == 77
     seen = np.zeros(1, game.state)
     for i in np.flatnonzero(asked).tolist():
         low, high = game.engine.legal(states[i], options[0])
@@ -69,3 +74,7 @@ def test_outcomes_are_those_of_playing_on(name: str, kind: str) -> None:
             round_values(record[0], options[0], flags, out)
             assert found[i, k] == out[seat]
         assert (found[i, len(legal) :] == 77).all()
+        code = int(players[i, seat])
+        if code < 0:
+            chosen = choose_action(states[i], options[0], own, policy, seen)
+            assert values[i] == found[i, legal.index(int(chosen))]

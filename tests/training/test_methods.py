@@ -14,6 +14,8 @@ from test_trainer import check_threads_add_up, tiny, weights
 
 from envs.agents import Decisions, find_agent
 from envs.game import find_game
+from envs.search.lookahead import lookahead_memory, position_values
+from envs.search.policy import policy_memory
 from envs.vector import VectorEnv
 from training.checkpoint import CheckpointError
 from training.config import (
@@ -27,7 +29,7 @@ from training.config import (
 )
 from training.forecasts import BIDS, HOLDERS, OUTCOME, Forecasting, Seen
 from training.frozen import Snapshots
-from training.network import Critic, PolicyNetwork
+from training.network import Critic, PlayoutCritic, PolicyNetwork
 from training.opponents import SNAPSHOT, seat_tables
 from training.ppo import (
     center_outcomes,
@@ -247,8 +249,47 @@ def test_entropy_falls_along_its_schedule() -> None:
     assert 0.07 < float(trainer.entropy_weight[52]) < 0.1
 
 
+def test_playouts_lend_their_outcomes_to_values() -> None:
+    """The critic is linear in the outcome of the playout, and what is played out is the deal at hand."""
+    config = tiny(threads=1)
+    trainer = Trainer(replace(config, network=replace(config.network, critic="playout")))
+    critic, (rollout,) = trainer.critic, trainer.rollouts
+    assert isinstance(critic, PlayoutCritic)
+    torch.nn.init.normal_(critic.parts.weight, generator=torch.Generator().manual_seed(1))
+    states, own = rollout.env.get_state(), rollout.tables.learner[np.arange(32), rollout.batch.turn]
+    kept = rollout.collect(trainer.network, 0.9, 0.1, critic)
+    expected = np.zeros(32, np.float32)
+    position_values(
+        states, trainer.rules.record(), rollout.tables.players, own, len(KACHUFUL.rule_players) - 1, policy_memory(),
+        lookahead_memory(KACHUFUL.state, KACHUFUL.num_actions), expected,
+    )  # fmt: skip
+    assert np.abs(expected).max() > 0
+    assert torch.allclose(kept.playout[0], torch.from_numpy(0.1 * expected))
+    hidden = trainer.network.trunk_output(trainer.network.inputs(kept.observation[0]))
+    assert torch.allclose(critic(hidden, kept.playout[0]), kept.value[0], atol=1e-5)
+    share = critic(hidden, kept.playout[0] + 1) - critic(hidden, kept.playout[0])
+    assert torch.allclose(critic(hidden, kept.playout[0] - 2), kept.value[0] - 2 * share, atol=1e-4)
+
+
+def test_playouts_make_more_of_a_round_foreseen() -> None:
+    explained = {}
+    for critic in ("seat", "playout"):
+        config = tiny(max_hand=4)
+        network = replace(config.network, critic=critic)
+        run = replace(config.run, decisions=32 * 16 * 60)
+        trainer = Trainer(replace(config, network=network, run=run))
+        found = [trainer.update()["losses/explained_variance"] for _ in range(60)]
+        explained[critic] = np.mean(found[-20:])
+    assert explained["playout"] > explained["seat"] + 0.1
+
+
 def test_all_switches_add_up_to_one_gradient_over_threads() -> None:
     check_threads_add_up(Trainer(everything(threads=2)), Trainer(everything()))
+
+
+def test_playouts_add_up_to_one_gradient_over_threads() -> None:
+    halved, alone = (tiny(threads=threads) for threads in (2, 1))
+    check_threads_add_up(*(Trainer(replace(c, network=replace(c.network, critic="playout"))) for c in (halved, alone)))
 
 
 @pytest.mark.parametrize("lookahead", ["rule", "policy"])
@@ -259,14 +300,17 @@ def test_looking_ahead_adds_up_to_one_gradient_over_threads(lookahead: Literal["
     )
 
 
-def test_resume_goes_on_exactly_with_all_switches(tmp_path: Path) -> None:
-    straight, stopped = Trainer(everything()), Trainer(everything())
+@pytest.mark.parametrize("critic", ["deal", "playout"])
+def test_resume_goes_on_exactly_with_all_switches(tmp_path: Path, critic: Literal["deal", "playout"]) -> None:
+    config = everything()
+    config = replace(config, network=replace(config.network, critic=critic))
+    straight, stopped = Trainer(config), Trainer(config)
     for _ in range(5):
         straight.update()
     for _ in range(3):
         stopped.update()
     stopped.save(tmp_path)
-    resumed = Trainer(everything())
+    resumed = Trainer(config)
     resumed.resume(tmp_path)
     for _ in range(2):
         resumed.update()
