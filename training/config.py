@@ -20,6 +20,7 @@ from envs.game import find_game
 from envs.options import check_int
 from training.forecasts import Forecasting
 from training.network import RANKED, Suits, resolve_device, resolve_precision
+from training.objective import WinChances
 from training.opponents import check_shares
 
 
@@ -85,6 +86,11 @@ class RolloutConfig:
     lookahead: Literal["off", "rule", "policy"] = "off"
     """Learn from what every legal action would have brought in the deal at hand, played out by the table's players; the
     learner's seats are moved by the strongest rule player, or by the policy itself. off: from advantages alone."""
+    objective: Literal["points", "win"] = "points"
+    """What a round's reward is while learning: the game's own, or the change that the round makes to the chance of
+    winning the game, by the scores and the rounds left (see `training.objective`)."""
+    round_spread: float = 6.0
+    """With objective win: standard deviation of a seat's points in a round."""
     scatter: int = 500
     """Random moves, at most, before the first decision, so that games do not march in step; about a game's length."""
 
@@ -95,6 +101,7 @@ class RolloutConfig:
         check_int("rollout.snapshots", self.snapshots, 1)
         check_int("rollout.snapshot_decisions", self.snapshot_decisions, 1)
         check_int("rollout.scatter", self.scatter, 0)
+        _check_number("rollout.round_spread", self.round_spread, 0, above=True)
 
 
 @dataclass(frozen=True)
@@ -273,6 +280,8 @@ class Config:
                 raise ValueError(
                     f"option ppo.{name} is not possible: it must be a number, or one for each of {', '.join(groups)}"
                 )
+        if self.rollout.objective == "win":
+            WinChances(game, rules, self.rollout.round_spread)
         Forecasting(game, rules.num_players, self.pad_seats, self.auxiliary)
 
     def to_dict(self) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def credit(rollouts: Sequence[Rollout], reward_scale: float) -> dict[str, float]
         decisions_left(rollout.turn, rollout.ended, rollout.reward.shape[2], left)
         left[~rollout.own] = -1
         surprise, closed = np.zeros(left.shape, np.float32), np.zeros(left.shape, np.bool_)
-        reward, value = rollout.reward * np.float32(reward_scale), kept.value.numpy()
+        reward, value = rollout.gain * np.float32(reward_scale), kept.value.numpy()
         seat_advantages(rollout.turn, value, reward, rollout.ended, 1.0, surprise, closed)
         columns.append([array[left >= 0] for array in (left, surprise, value, kept.advantage.numpy())])
     left, surprise, value, advantage = (np.concatenate(column) for column in zip(*columns, strict=True))

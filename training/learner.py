@@ -26,6 +26,7 @@ from training.credit import credit
 from training.forecasts import Forecasting, Seen
 from training.frozen import Snapshots, load_frozen
 from training.network import Critic, Forecasts, Inputs, PlayoutCritic, Prepared, make_policy_network, suit_tables
+from training.objective import WinChances
 from training.opponents import SNAPSHOT, seat_tables
 from training.ppo import (
     chosen_log_probability_and_entropy,
@@ -178,6 +179,7 @@ class Learner:
                     config.lookahead,
                     self.device,
                     isinstance(self.critic, PlayoutCritic),
+                    WinChances(self.game, self.rules, config.round_spread) if config.objective == "win" else None,
                 )
             )
         return rollouts

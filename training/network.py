@@ -251,6 +251,7 @@ class PlayoutCritic(nn.Module):
         self.dtype = dtype_of(precision)
         self.parts = nn.Linear(hidden, 2)
         init_linear(self.parts, 0.01, generator)
+        nn.init.ones_(self.parts.bias[1:])  # before anything is learnt, the playout is the best guess
 
     def forward(self, hidden: torch.Tensor, playout: torch.Tensor) -> torch.Tensor:
         """Values (B,), float32, for the trunk's output (B, H) and the outcomes of playouts (B,)."""

@@ -17,6 +17,7 @@ from envs.search.policy import NO_NETWORK, POLICY, join_layers, policy_memory
 from envs.vector import VectorEnv
 from training.frozen import Frozen
 from training.network import Critic, Inputs, PlayoutCritic, PolicyNetwork, Prepared
+from training.objective import WinChances
 from training.opponents import Tables
 from training.ppo import (
     center_outcomes,
@@ -88,6 +89,7 @@ class Rollout:
             player, or ``policy``, the network that decides; ``off``: nothing is played out.
         device: where networks are evaluated and learnt from; the games are played by the processor.
         playouts: whether each position is played out, the strongest rule player moving the learner.
+        objective: what rounds are worth; None: their rewards.
     """
 
     def __init__(
@@ -102,6 +104,7 @@ class Rollout:
         lookahead: str = "off",
         device: torch.device | str = "cpu",
         playouts: bool = False,
+        objective: WinChances | None = None,
     ) -> None:
         self.env = env
         self.tables = tables
@@ -115,6 +118,9 @@ class Rollout:
         n, seats, actions = env.num_envs, env.num_players, env.num_actions
         self.turn = np.zeros((steps, n), np.int8)
         self.reward = np.zeros((steps, n, seats), np.float32)
+        self.objective = objective
+        self.gain = self.reward if objective is None else np.zeros_like(self.reward)
+        """(T, N, seats) what is learnt from in the place of rewards."""
         self.ended = np.zeros((steps, n), np.bool_)
         self.own = np.ones((steps, n), np.bool_)
         """(T, N) the decisions of the learner; the others are those of frozen policies."""
@@ -196,8 +202,13 @@ class Rollout:
                 follow_actions(asked, self.own[t], logits, *lists)
             elif self.lookahead != "off":
                 self._look_ahead(t, policy)
+            before = self.env.get_state() if self.objective is not None else None
             self.batch = self.env.step(action[t])
             self.reward[t] = self.batch.rewards
+            if self.objective is not None and before is not None:
+                self.gain[t] = 0.0
+                if (over := np.flatnonzero(self.batch.round_over)).size:
+                    self.gain[t, over] = self.objective.rewards(before[over], self.reward[t, over])
             self.ended[t] = self.batch.round_over
             self.rounds += self.batch.rounds
             self.statistics += self.batch.statistics
@@ -214,7 +225,7 @@ class Rollout:
         seat_advantages(
             self.turn,
             kept.value.numpy(),
-            self.reward * np.float32(reward_scale),
+            self.gain * np.float32(reward_scale),
             self.ended,
             discount,
             kept.advantage.numpy(),
