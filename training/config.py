@@ -136,7 +136,7 @@ class PPOConfig:
     """Longest gradient; longer ones are scaled down to this norm (the critic's of whole deals by itself)."""
     temperature: float = 0.25
     """With rollout.lookahead: loss of outcome, in the spread of all outcomes, by which an action becomes e times less
-    likely."""
+    likely. 0: the mean outcome of the policy is raised instead."""
     max_kl: float = 0.5
     """An update that moves the policy further than this (approximate KL, nats a decision) is undone."""
 
@@ -154,7 +154,7 @@ class PPOConfig:
                     _check_number(f"ppo.{name}{'.' if group else ''}{group}", weight, 0)
         _check_number("ppo.average", self.average, 0)
         _check_number("ppo.average_decay", self.average_decay, 0, 1)
-        _check_number("ppo.temperature", self.temperature, 0, above=True)
+        _check_number("ppo.temperature", self.temperature, 0)
         _check_number("ppo.max_kl", self.max_kl, 0, above=True)
         _check_number("ppo.value", self.value, 0)
         _check_number("ppo.reward_scale", self.reward_scale, 0, above=True)

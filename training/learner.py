@@ -32,6 +32,7 @@ from training.ppo import (
     chosen_log_probability_and_entropy,
     clipped_policy_loss,
     divergence,
+    expected_outcome_loss,
     outcome_loss,
     value_loss,
 )
@@ -357,7 +358,10 @@ class Learner:
             policy_loss = -log_probability @ weight
         elif kept.outcomes.shape[2]:
             ahead = pick(kept.outcomes) / scale[2][self.group_of_action[action]][:, None]
-            policy_loss = outcome_loss(logits, legal, count, ahead, ppo.temperature) @ weight
+            if ppo.temperature > 0:
+                policy_loss = outcome_loss(logits, legal, count, ahead, ppo.temperature) @ weight
+            else:
+                policy_loss = expected_outcome_loss(logits, legal, count, ahead) @ weight
         else:
             policy_loss = clipped_policy_loss(log_probability, old_log_probability, advantage, ppo.clip) @ weight
         squared = value_loss(value, target) @ weight

@@ -313,6 +313,21 @@ def outcome_loss(
     return 0.5 * ((temperature * found - outcomes[:, :width]).square() / size).sum(dim=1)
 
 
+def expected_outcome_loss(
+    logits: torch.Tensor, legal: torch.Tensor, count: torch.Tensor, outcomes: torch.Tensor
+) -> torch.Tensor:
+    """Minus the policy's mean outcome over all legal actions, (B,).
+
+    Args:
+        logits: (B, A) float32.
+        legal: (B, A) integers, see above.
+        count: (B,) integers, see above.
+        outcomes: (B, A) float32 of the listed actions; 0 beyond each list's end.
+    """
+    chances, _ = listed_log_probabilities(logits, legal, count)
+    return -(chances.exp() * outcomes[:, : chances.shape[1]]).sum(dim=1)
+
+
 def clipped_policy_loss(
     log_probability: torch.Tensor, old_log_probability: torch.Tensor, advantage: torch.Tensor, clip: float
 ) -> torch.Tensor:

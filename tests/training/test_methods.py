@@ -35,6 +35,7 @@ from training.ppo import (
     center_outcomes,
     chosen_log_probability_and_entropy,
     divergence,
+    expected_outcome_loss,
     masked_log_probabilities,
     outcome_loss,
     seat_outcomes,
@@ -381,14 +382,32 @@ def test_outcomes_and_logits_against_the_definition() -> None:
     assert outcome_loss(right, legal, count, outcomes, 0.5).abs().max() < 1e-6
 
 
+def test_the_mean_outcome_against_the_definition() -> None:
+    logits = torch.tensor([[0.0, 1.0, 5.0, 2.0], [3.0, 0.0, 0.0, 0.0]], requires_grad=True)
+    legal = torch.tensor([[0, 1, 3, 0], [2, 0, 0, 0]], dtype=torch.uint8)
+    count = torch.tensor([3, 1], dtype=torch.int16)
+    outcomes = torch.tensor([[-1.0, 0.5, 0.5, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    loss = expected_outcome_loss(logits, legal, count, outcomes)
+    chances = torch.softmax(torch.tensor([0.0, 1.0, 2.0]), dim=0)
+    assert torch.allclose(loss, -torch.stack([(chances * outcomes[0, :3]).sum(), torch.tensor(0.0)]))
+    (gradient,) = torch.autograd.grad(loss.sum(), logits)
+    mean = float((chances * outcomes[0, :3]).sum())
+    expected = -chances * (outcomes[0, :3] - mean)
+    assert torch.allclose(gradient[0, [0, 1, 3]], expected)
+    assert (gradient[0, 2], *gradient[1].tolist()) == (0, 0, 0, 0, 0)
+
+
 def test_outcomes_are_centred() -> None:
     outcomes = np.array([[[1.0, 4.0, 9.0, 5.0]]], np.float32)
     center_outcomes(outcomes, np.array([[3]]), 0.5)
     assert outcomes[0, 0].tolist() == pytest.approx([-11 / 6, -1 / 3, 13 / 6, 0])
 
 
+@pytest.mark.parametrize("temperature", [0.25, 0.0])
 @pytest.mark.parametrize("lookahead", ["rule", "policy"])
-def test_looking_ahead_finds_better_play_than_the_rule_player(lookahead: Literal["rule", "policy"]) -> None:
+def test_looking_ahead_finds_better_play_than_the_rule_player(
+    lookahead: Literal["rule", "policy"], temperature: float
+) -> None:
     """On the toy game a few updates are enough to gain from the rule player in all other seats."""
     config = Config(
         game="toy",
@@ -397,7 +416,7 @@ def test_looking_ahead_finds_better_play_than_the_rule_player(lookahead: Literal
         rollout=RolloutConfig(
             tables=64, steps=32, opponents={"lowest": 1}, learner_seats=1, scatter=30, lookahead=lookahead
         ),
-        ppo=PPOConfig(learning_rate=3e-3, minibatches=4, reward_scale=1.0, max_kl=10),
+        ppo=PPOConfig(learning_rate=3e-3, minibatches=4, reward_scale=1.0, max_kl=10, temperature=temperature),
         run=RunConfig(decisions=64 * 32 * 20, threads=1),
     )
     trainer = Trainer(config)
