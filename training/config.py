@@ -86,6 +86,9 @@ class RolloutConfig:
     lookahead: Literal["off", "rule", "policy"] = "off"
     """Learn from what every legal action would have brought in the deal at hand, played out by the table's players; the
     learner's seats are moved by the strongest rule player, or by the policy itself. off: from advantages alone."""
+    lookahead_least: float = 0.0
+    """With lookahead: chance that the policy must give an action for it to be played out; decisions with but one such
+    action teach nothing. Above 0 it takes ppo.temperature 0."""
     objective: Literal["points", "win"] = "points"
     """What a round's reward is while learning: the game's own, or the change that the round makes to the chance of
     winning the game, by the scores and the rounds left (see `training.objective`)."""
@@ -101,6 +104,7 @@ class RolloutConfig:
         check_int("rollout.snapshots", self.snapshots, 1)
         check_int("rollout.snapshot_decisions", self.snapshot_decisions, 1)
         check_int("rollout.scatter", self.scatter, 0)
+        _check_number("rollout.lookahead_least", self.lookahead_least, 0, 1)
         _check_number("rollout.round_spread", self.round_spread, 0, above=True)
 
 
@@ -280,6 +284,11 @@ class Config:
                 raise ValueError(
                     f"option ppo.{name} is not possible: it must be a number, or one for each of {', '.join(groups)}"
                 )
+        if self.rollout.lookahead_least > 0 and self.ppo.temperature > 0:
+            raise ValueError(
+                f"option ppo.temperature={self.ppo.temperature:g} is not possible: it must be 0 with "
+                "rollout.lookahead_least above 0, for only outcomes of all actions can be fitted"
+            )
         if self.rollout.objective == "win":
             WinChances(game, rules, self.rollout.round_spread)
         Forecasting(game, rules.num_players, self.pad_seats, self.auxiliary)

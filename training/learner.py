@@ -178,6 +178,7 @@ class Learner:
                     [*self.frozen, *snapshots],
                     self.forecasting.needs_outcome,
                     config.lookahead,
+                    config.lookahead_least,
                     self.device,
                     isinstance(self.critic, PlayoutCritic),
                     WinChances(self.game, self.rules, config.round_spread) if config.objective == "win" else None,

@@ -276,17 +276,42 @@ def divergence(logits: torch.Tensor, other: torch.Tensor, legal: torch.Tensor, c
 
 
 @jit
-def center_outcomes(outcomes: Any, count: Any, scale: float) -> None:
-    """Scale the outcomes (T, N, A) of listed actions, in place, and take the mean of each list from it; 0 beyond it."""
-    for t in range(outcomes.shape[0]):
-        for i in range(outcomes.shape[1]):
-            n = count[t, i]
-            total = np.float32(0.0)
-            for k in range(n):
-                total += outcomes[t, i, k]
-            mean = total / np.float32(n)
-            for k in range(outcomes.shape[2]):
-                outcomes[t, i, k] = (outcomes[t, i, k] - mean) * np.float32(scale) if k < n else np.float32(0.0)
+def likely_actions(logits: Any, legal: Any, count: Any, least: float, wanted: Any) -> None:
+    """Write to `wanted` (B, A) which listed actions the policy takes with a chance of `least` at least.
+
+    None is wanted where but one is that likely: there is nothing to compare.
+    """
+    wanted[:] = False
+    for i in range(logits.shape[0]):
+        n = count[i]
+        top = logits[i, legal[i, 0]]
+        for k in range(1, n):
+            top = max(top, logits[i, legal[i, k]])
+        total = 0.0
+        for k in range(n):
+            total += exp(logits[i, legal[i, k]] - top)
+        found = 0
+        for k in range(n):
+            if exp(logits[i, legal[i, k]] - top) >= least * total:
+                wanted[i, k] = True
+                found += 1
+        if found == 1:
+            wanted[i] = False
+
+
+@jit
+def center_outcomes(outcomes: Any, wanted: Any, scale: float) -> None:
+    """Scale the wanted outcomes (B, A), in place, and take the mean of each row's from them; all others become 0."""
+    for i in range(outcomes.shape[0]):
+        n = 0
+        total = np.float32(0.0)
+        for k in range(outcomes.shape[1]):
+            if wanted[i, k]:
+                total += outcomes[i, k]
+                n += 1
+        mean = total / np.float32(max(n, 1))
+        for k in range(outcomes.shape[1]):
+            outcomes[i, k] = (outcomes[i, k] - mean) * np.float32(scale) if wanted[i, k] else np.float32(0.0)
 
 
 def outcome_loss(

@@ -23,6 +23,7 @@ from training.ppo import (
     center_outcomes,
     choose_actions,
     follow_actions,
+    likely_actions,
     list_legal,
     seat_advantages,
     seat_outcomes,
@@ -87,6 +88,7 @@ class Rollout:
         outcomes: whether `Game.forecast` is kept.
         lookahead: who moves for the learner where every legal action is played out: ``rule``, the strongest rule
             player, or ``policy``, the network that decides; ``off``: nothing is played out.
+        least: chance that the policy must give an action for it to be played out.
         device: where networks are evaluated and learnt from; the games are played by the processor.
         playouts: whether each position is played out, the strongest rule player moving the learner.
         objective: what rounds are worth; None: their rewards.
@@ -102,6 +104,7 @@ class Rollout:
         frozen: Sequence[Frozen] = (),
         outcomes: bool = False,
         lookahead: str = "off",
+        least: float = 0.0,
         device: torch.device | str = "cpu",
         playouts: bool = False,
         objective: WinChances | None = None,
@@ -114,6 +117,7 @@ class Rollout:
         """(N,) index of the policy that holds the other seats, -1 where none does."""
         self.outcomes = outcomes
         self.lookahead = lookahead
+        self.least = least
         self.device = torch.device(device)
         n, seats, actions = env.num_envs, env.num_players, env.num_actions
         self.turn = np.zeros((steps, n), np.int8)
@@ -153,6 +157,7 @@ class Rollout:
         """Outcomes of the rounds that ended alone in a step, -1 for others."""
         self._options = env.rules.record()
         self._no_policy = policy_memory()
+        self._wanted = np.zeros((n, actions), np.bool_)
         self._memory = lookahead_memory(env.game.state, actions)
         self._inputs: dict[str, Prepared] = {}
         self.batch = env.reset(scatter=scatter)
@@ -201,7 +206,8 @@ class Rollout:
                 lists = (legal[t], count[t], choice[t], action[t], log_probability[t])
                 follow_actions(asked, self.own[t], logits, *lists)
             elif self.lookahead != "off":
-                self._look_ahead(t, policy)
+                likely_actions(logits, legal[t], count[t], self.least, self._wanted)
+                self._look_ahead(t, policy, reward_scale)
             before = self.env.get_state() if self.objective is not None else None
             self.batch = self.env.step(action[t])
             self.reward[t] = self.batch.rewards
@@ -216,8 +222,6 @@ class Rollout:
                 self.single_rounds.append((single, self.batch.statistics[single]))
             if self.outcomes:
                 self._note_outcomes(t)
-        if self.lookahead != "off" and teacher is None:
-            center_outcomes(kept.outcomes.numpy(), count, reward_scale)
         if isinstance(critic, Critic):
             self._judge(copy.deepcopy(critic).to(critic.dtype))
         if self.outcomes:
@@ -253,13 +257,15 @@ class Rollout:
         )  # fmt: skip
         outcome *= reward_scale
 
-    def _look_ahead(self, t: int, policy: tuple[Any, ...]) -> None:
-        """Play out every legal action of the learner's decisions."""
+    def _look_ahead(self, t: int, policy: tuple[Any, ...], reward_scale: float) -> None:
+        """Play out the wanted actions of the learner's decisions."""
+        self._wanted[~self.own[t]] = False
+        outcomes = self.decisions.outcomes[t].numpy()
         kind = len(self.env.game.rule_players) - 1 if self.lookahead == "rule" else POLICY
         action_outcomes(
-            self.env.get_state(), self._options, self.tables.players, self.own[t], kind, policy, self._memory,
-            self.decisions.outcomes[t].numpy(),
+            self.env.get_state(), self._options, self.tables.players, self._wanted, kind, policy, self._memory, outcomes
         )  # fmt: skip
+        center_outcomes(outcomes, self._wanted, reward_scale)
 
     @torch.inference_mode()
     def _judge(self, critic: Critic) -> None:

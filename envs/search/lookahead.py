@@ -45,7 +45,7 @@ def position_values(
         states: as in `action_outcomes`.
         options: as there.
         players: as there.
-        asked: as there.
+        asked: (B,) bool, games to be played out.
         kind: as there.
         policy: as there.
         memory: as there.
@@ -61,29 +61,31 @@ def position_values(
 
 @jit
 def action_outcomes(
-    states: Any, options: Any, players: Any, asked: Any, kind: int, policy: Any, memory: Any, outcomes: Any
+    states: Any, options: Any, players: Any, wanted: Any, kind: int, policy: Any, memory: Any, outcomes: Any
 ) -> None:
-    """Play out every legal action of the seats to act.
+    """Play out legal actions of the seats to act.
 
     Args:
         states: (B,) full records of games that have not ended.
         options: (1,) options record.
         players: (B, seats) int8 player codes (see `envs.vector.VectorEnv`): who moves in the playouts.
-        asked: (B,) bool, records to be played out.
+        wanted: (B, A) bool: ``wanted[i, k]`` asks for the k-th legal action, ascending.
         kind: who moves for `envs.loops.ASK`: a rule player, or `POLICY`.
         policy: from `envs.search.policy.policy_memory`.
         memory: from `lookahead_memory`.
-        outcomes: (B, A) float32, written: ``outcomes[i, k]`` is what the round brings the seat to act after its k-th
-            legal action, ascending, as `round_values` has it; other entries are left as they are.
+        outcomes: (B, A) float32, written where wanted: what the round then brings the seat to act, as `round_values`
+            has it; other entries are left as they are.
     """
     work, seen, actions, out = memory
     rules = options[0]
     for i in range(states.shape[0]):
-        if not asked[i]:
+        if not wanted[i].any():
             continue
         seat = int(states[i]["turn"])
         count = list_actions(states[i], rules, actions)
         for k in range(count):
+            if not wanted[i, k]:
+                continue
             work[0] = states[i]
             game = work[0]
             flags = advance(game, rules, int(actions[k]))

@@ -50,11 +50,17 @@ def test_outcomes_are_those_of_playing_on(name: str, kind: str) -> None:
     asked = np.arange(12) != 5
     before = states.copy()
     found = np.full((12, game.num_actions), 77.0, np.float32)
-    action_outcomes(states, options, players, asked, own, policy, lookahead_memory(game.state, game.num_actions), found)
+    wanted = np.repeat(asked[:, None], game.num_actions, axis=1)
+    wanted[7, 1] = False
+    memory = lookahead_memory(game.state, game.num_actions)
+    action_outcomes(states, options, players, wanted, own, policy, memory, found)
     assert np.array_equal(states, before)
     assert (found[5] == 77).all()
+    assert found[7, 1] == 77
+    wanted[:] = False
+    wanted[7, 1] = True
+    action_outcomes(states, options, players, wanted, own, policy, memory, found)
     values = np.full(12, 77.0, np.float32)
-    memory = lookahead_memory(game.state, game.num_actions)
     position_values(states, options, players, asked, own, policy, memory, values)
     assert np.array_equal(states, before)
     assert values[5] == 77

@@ -36,6 +36,7 @@ from training.ppo import (
     chosen_log_probability_and_entropy,
     divergence,
     expected_outcome_loss,
+    likely_actions,
     masked_log_probabilities,
     outcome_loss,
     seat_outcomes,
@@ -398,9 +399,22 @@ def test_the_mean_outcome_against_the_definition() -> None:
 
 
 def test_outcomes_are_centred() -> None:
-    outcomes = np.array([[[1.0, 4.0, 9.0, 5.0]]], np.float32)
-    center_outcomes(outcomes, np.array([[3]]), 0.5)
-    assert outcomes[0, 0].tolist() == pytest.approx([-11 / 6, -1 / 3, 13 / 6, 0])
+    outcomes = np.array([[1.0, 4.0, 9.0, 5.0], [7.0, 7.0, 7.0, 7.0]], np.float32)
+    center_outcomes(outcomes, np.array([[True, True, True, False], [False] * 4]), 0.5)
+    assert outcomes[0].tolist() == pytest.approx([-11 / 6, -1 / 3, 13 / 6, 0])
+    assert outcomes[1].tolist() == [0, 0, 0, 0]
+
+
+def test_only_likely_actions_are_compared() -> None:
+    logits = np.log(
+        np.array([[0.6, 0.3, 0.02, 0.08], [0.99, 0.005, 0.0, 0.005], [1.0, 1.0, 1.0, 1.0]], np.float32) + 1e-9
+    )
+    legal = np.array([[0, 1, 2, 3], [0, 1, 3, 0], [2, 0, 0, 0]], np.uint8)
+    wanted = np.ones((3, 4), np.bool_)
+    likely_actions(logits, legal, np.array([4, 3, 1], np.int16), 0.05, wanted)
+    assert wanted.tolist() == [[True, True, False, True], [False] * 4, [False] * 4]
+    likely_actions(logits, legal, np.array([4, 3, 1], np.int16), 0.0, wanted)
+    assert wanted.tolist() == [[True] * 4, [True, True, True, False], [False] * 4]
 
 
 @pytest.mark.parametrize("temperature", [0.25, 0.0])
