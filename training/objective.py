@@ -35,6 +35,8 @@ class WinChances:
         names = rules.record().dtype.names or ()
         if game.points is None or "rounds" not in names:
             raise ValueError(f"option rollout.objective=win is not possible: {game.title} has no rounds and scores")
+        if getattr(rules, "reward", "margin") != "margin":
+            raise ValueError(f"option rollout.objective=win is not possible with rules.reward={rules.reward}")
         self.points = game.points
         self.rounds = int(rules.record()["rounds"][0])
         self.seats = int(rules.num_players)

@@ -158,6 +158,7 @@ class Rollout:
         self._options = env.rules.record()
         self._no_policy = policy_memory()
         self._wanted = np.zeros((n, actions), np.bool_)
+        self._results = np.zeros((n, actions, seats), np.float32)
         self._memory = lookahead_memory(env.game.state, actions)
         self._inputs: dict[str, Prepared] = {}
         self.batch = env.reset(scatter=scatter)
@@ -260,11 +261,16 @@ class Rollout:
     def _look_ahead(self, t: int, policy: tuple[Any, ...], reward_scale: float) -> None:
         """Play out the wanted actions of the learner's decisions."""
         self._wanted[~self.own[t]] = False
-        outcomes = self.decisions.outcomes[t].numpy()
+        outcomes, states, seats = self.decisions.outcomes[t].numpy(), self.env.get_state(), self.batch.turn
         kind = len(self.env.game.rule_players) - 1 if self.lookahead == "rule" else POLICY
         action_outcomes(
-            self.env.get_state(), self._options, self.tables.players, self._wanted, kind, policy, self._memory, outcomes
+            states, self._options, self.tables.players, self._wanted, kind, policy, self._memory, self._results
         )  # fmt: skip
+        rows, places = np.nonzero(self._wanted)
+        brought = self._results[rows, places]
+        if self.objective is not None:
+            brought = self.objective.rewards(states[rows], brought)
+        outcomes[rows, places] = brought[np.arange(len(rows)), seats[rows]]
         center_outcomes(outcomes, self._wanted, reward_scale)
 
     @torch.inference_mode()

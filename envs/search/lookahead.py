@@ -73,7 +73,7 @@ def action_outcomes(
         kind: who moves for `envs.loops.ASK`: a rule player, or `POLICY`.
         policy: from `envs.search.policy.policy_memory`.
         memory: from `lookahead_memory`.
-        outcomes: (B, A) float32, written where wanted: what the round then brings the seat to act, as `round_values`
+        outcomes: (B, A, seats) float32, written where wanted: what the round then brings each seat, as `round_values`
             has it; other entries are left as they are.
     """
     work, seen, actions, out = memory
@@ -81,7 +81,6 @@ def action_outcomes(
     for i in range(states.shape[0]):
         if not wanted[i].any():
             continue
-        seat = int(states[i]["turn"])
         count = list_actions(states[i], rules, actions)
         for k in range(count):
             if not wanted[i, k]:
@@ -90,4 +89,5 @@ def action_outcomes(
             game = work[0]
             flags = advance(game, rules, int(actions[k]))
             _finish_round(game, rules, players[i], kind, policy, seen, flags, out)
-            outcomes[i, k] = out[seat]
+            for seat in range(outcomes.shape[2]):
+                outcomes[i, k, seat] = out[seat]

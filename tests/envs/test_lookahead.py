@@ -49,14 +49,14 @@ def test_outcomes_are_those_of_playing_on(name: str, kind: str) -> None:
     players = np.tile(np.array([-1, 1, len(game.rule_players), -1], np.int8)[:seats], (12, 1))
     asked = np.arange(12) != 5
     before = states.copy()
-    found = np.full((12, game.num_actions), 77.0, np.float32)
+    found = np.full((12, game.num_actions, seats), 77.0, np.float32)
     wanted = np.repeat(asked[:, None], game.num_actions, axis=1)
     wanted[7, 1] = False
     memory = lookahead_memory(game.state, game.num_actions)
     action_outcomes(states, options, players, wanted, own, policy, memory, found)
     assert np.array_equal(states, before)
     assert (found[5] == 77).all()
-    assert found[7, 1] == 77
+    assert (found[7, 1] == 77).all()
     wanted[:] = False
     wanted[7, 1] = True
     action_outcomes(states, options, players, wanted, own, policy, memory, found)
@@ -78,9 +78,9 @@ def test_outcomes_are_those_of_playing_on(name: str, kind: str) -> None:
                 flags = loops.advance(record[0], options[0], int(move))
             out = np.zeros(8, np.float32)
             round_values(record[0], options[0], flags, out)
-            assert found[i, k] == out[seat]
+            assert np.array_equal(found[i, k], out[:seats])
         assert (found[i, len(legal) :] == 77).all()
         code = int(players[i, seat])
         if code < 0:
             chosen = choose_action(states[i], options[0], own, policy, seen)
-            assert values[i] == found[i, legal.index(int(chosen))]
+            assert values[i] == found[i, legal.index(int(chosen)), seat]

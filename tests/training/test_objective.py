@@ -64,8 +64,32 @@ def test_a_run_learns_from_them() -> None:
     assert plain.rollouts[0].gain is plain.rollouts[0].reward
 
 
+def test_looking_ahead_compares_chances() -> None:
+    """With objective win, outcomes are the changes of the chance to win that the playouts' margins make."""
+    config = tiny()
+    ahead = replace(config.rollout, lookahead="rule", opponents={"heuristic": 1.0}, learner_seats=1)
+    found = []
+    for objective in ("points", "win"):
+        trainer = Trainer(replace(config, rollout=replace(ahead, objective=objective)))
+        (rollout,) = trainer.rollouts
+        states = rollout.env.get_state()
+        kept = rollout.collect(trainer.network, 0.9, 0.1)
+        found.append(kept.outcomes[0].numpy())
+    chances = rollout.objective
+    assert chances is not None
+    i = int(np.abs(found[0]).max(axis=1).argmax())
+    points, won = (outcomes[i, : int(kept.count[0, i])] for outcomes in found)
+    left = chances.rounds - int(states["round"][i])
+    assert left >= 1
+    # More points are a better chance, whatever the others get; but not in proportion.
+    assert not np.allclose(points, won)
+    assert np.array_equal(np.argsort(points), np.argsort(won)) or len(points) > 2
+
+
 def test_a_game_without_scores_has_none() -> None:
     with pytest.raises(ValueError, match="objective=win is not possible: Kaschlan has no rounds and scores"):
         Config(game="kaschlan", rollout=RolloutConfig(objective="win"))
+    with pytest.raises(ValueError, match=r"objective=win is not possible with rules\.reward=win"):
+        Config(rules={"reward": "win"}, rollout=RolloutConfig(objective="win"))
     with pytest.raises(ValueError, match="round_spread"):
         RolloutConfig(round_spread=0.0)
