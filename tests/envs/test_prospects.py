@@ -35,7 +35,14 @@ def beats(card: str, best: str, trump: str | None) -> bool:
 
 @pytest.mark.parametrize(
     ("name", "rules"),
-    [("kachuful", {}), ("kachuful", {"trump": "turn_up"}), ("kachuful", {"num_players": 6}), ("call_break", {})],
+    [
+        ("kachuful", {}),
+        ("kachuful", {"trump": "turn_up"}),
+        ("kachuful", {"num_players": 6}),
+        ("call_break", {}),
+        ("call_break", {"trump": "first_lead"}),
+        ("call_break", {"trump": "none", "must_beat": "off"}),
+    ],
 )
 def test_tricks(name: str, rules: dict[str, Any]) -> None:
     found = {"takes": 0, "masters": 0, "seconds": 0, "thirds": 0}
