@@ -18,9 +18,7 @@ from torch import nn
 from envs.agents import find_agent
 from envs.game import find_game
 from envs.vector import VectorEnv
-from training.checkpoint import (
-    start_from,
-)
+from training.checkpoint import start_from
 from training.config import Config
 from training.credit import credit
 from training.forecasts import Forecasting, Seen

@@ -28,7 +28,7 @@ class WinChances:
         spread: standard deviation of a seat's points in a round.
 
     Raises:
-        ValueError: the game has no scores.
+        ValueError: the game has no scores, its rewards are not margins over all others, or partners share them.
     """
 
     def __init__(self, game: Game, rules: Any, spread: float) -> None:
@@ -37,6 +37,10 @@ class WinChances:
             raise ValueError(f"option rollout.objective=win is not possible: {game.title} has no rounds and scores")
         if getattr(rules, "reward", "margin") != "margin":
             raise ValueError(f"option rollout.objective=win is not possible with rules.reward={rules.reward}")
+        if getattr(rules, "partnerships", False):
+            raise ValueError(
+                "option rollout.objective=win is not possible with rules.partnerships: partners win together"
+            )
         self.points = game.points
         self.rounds = int(rules.record()["rounds"][0])
         self.seats = int(rules.num_players)

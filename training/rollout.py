@@ -58,8 +58,9 @@ class Decisions:
     value: torch.Tensor
     """(T, N) float32: the value of the position, as the critic that advantages come from estimated it."""
     outcomes: torch.Tensor
-    """(T, N, A) float32: what each listed legal action would have brought (see `envs.search.lookahead`), in rewards
-    times `reward_scale`, less the mean of all of them; A = 0 where nothing is looked ahead."""
+    """(T, N, A) float32: what each listed legal action that was played out would have brought (see
+    `envs.search.lookahead`), in rewards times `reward_scale`, less the mean of them all; 0 for others; A = 0 where
+    nothing is looked ahead."""
     outcome: torch.Tensor
     """(T, N) int16: the seat's `Game.forecast` of the round; -1 where it is not known, or not asked for."""
     advantage: torch.Tensor
@@ -157,6 +158,7 @@ class Rollout:
         """Outcomes of the rounds that ended alone in a step, -1 for others."""
         self._options = env.rules.record()
         self._no_policy = policy_memory()
+        self._no_states = np.zeros(0, env.game.state)
         self._wanted = np.zeros((n, actions), np.bool_)
         self._results = np.zeros((n, actions, seats), np.float32)
         self._memory = lookahead_memory(env.game.state, actions)
@@ -189,6 +191,9 @@ class Rollout:
             join_layers(network.policy_layers(), network.inputs.suits) if self.lookahead == "policy" else NO_NETWORK,
             self.env.pad_seats,
         )
+        needs_states = (
+            len(kept.playout) > 0 or teacher is not None or self.lookahead != "off" or self.objective is not None
+        )
         judge = copy.deepcopy(critic).to(critic.dtype) if isinstance(critic, PlayoutCritic) else None
         uniform = torch.rand(kept.value.shape, generator=self.generator).numpy()
         self.statistics[:] = 0
@@ -198,24 +203,24 @@ class Rollout:
             seen[t].copy_(torch.from_numpy(self.batch.state if self._with_state else self.batch.observation))
             self.turn[t] = self.batch.turn
             list_legal(self.batch.action_mask, legal[t], count[t])
+            states = self.env.get_state() if needs_states else self._no_states
             if len(kept.playout):
-                self._play_out(t, reward_scale)
+                self._play_out(t, states, reward_scale)
             logits = self._logits(actor, judge, t)
             choose_actions(logits, uniform[t], legal[t], count[t], choice[t], action[t], log_probability[t])
             if teacher is not None:
-                asked = teacher.act(Asked(self.env.game, self.env.rules, self.env.get_state()))
+                asked = teacher.act(Asked(self.env.game, self.env.rules, states))
                 lists = (legal[t], count[t], choice[t], action[t], log_probability[t])
                 follow_actions(asked, self.own[t], logits, *lists)
             elif self.lookahead != "off":
                 likely_actions(logits, legal[t], count[t], self.least, self._wanted)
-                self._look_ahead(t, policy, reward_scale)
-            before = self.env.get_state() if self.objective is not None else None
+                self._look_ahead(t, states, policy, reward_scale)
             self.batch = self.env.step(action[t])
             self.reward[t] = self.batch.rewards
-            if self.objective is not None and before is not None:
+            if self.objective is not None:
                 self.gain[t] = 0.0
                 if (over := np.flatnonzero(self.batch.round_over)).size:
-                    self.gain[t, over] = self.objective.rewards(before[over], self.reward[t, over])
+                    self.gain[t, over] = self.objective.rewards(states[over], self.reward[t, over])
             self.ended[t] = self.batch.round_over
             self.rounds += self.batch.rounds
             self.statistics += self.batch.statistics
@@ -248,20 +253,20 @@ class Rollout:
         statistic = self.env.game.statistics.index(self.env.game.forecast[0])
         self._single[t] = np.where(self.batch.rounds[:, None] == 1, self.batch.statistics[:, :, statistic], -1)
 
-    def _play_out(self, t: int, reward_scale: float) -> None:
-        """Play out the positions of the learner's decisions."""
+    def _play_out(self, t: int, states: np.ndarray, reward_scale: float) -> None:
+        """Play out the positions of the learner's decisions; the others' are worth 0."""
         own = self.tables.learner[np.arange(self.env.num_envs), self.batch.turn]
-        outcome = self.decisions.playout[t]
+        outcome = self.decisions.playout[t].zero_()
         position_values(
-            self.env.get_state(), self._options, self.tables.players, own, len(self.env.game.rule_players) - 1,
+            states, self._options, self.tables.players, own, len(self.env.game.rule_players) - 1,
             self._no_policy, self._memory, outcome.numpy(),
         )  # fmt: skip
         outcome *= reward_scale
 
-    def _look_ahead(self, t: int, policy: tuple[Any, ...], reward_scale: float) -> None:
+    def _look_ahead(self, t: int, states: np.ndarray, policy: tuple[Any, ...], reward_scale: float) -> None:
         """Play out the wanted actions of the learner's decisions."""
         self._wanted[~self.own[t]] = False
-        outcomes, states, seats = self.decisions.outcomes[t].numpy(), self.env.get_state(), self.batch.turn
+        outcomes, seats = self.decisions.outcomes[t].numpy(), self.batch.turn
         kind = len(self.env.game.rule_players) - 1 if self.lookahead == "rule" else POLICY
         action_outcomes(
             states, self._options, self.tables.players, self._wanted, kind, policy, self._memory, self._results

@@ -162,6 +162,7 @@ def card(shipment: Shipment) -> str:
     manifest, policy, name = shipment.manifest, shipment.policy, shipment.name
     game, config = policy.game, manifest["config"]
     hidden = ", ".join(map(str, manifest["network"]["hidden"]))
+    threads = config["run"]["threads"]
     machine = manifest.get("machine")
     made_on = f"{machine['processor']}, {machine['cores']} cores" if machine else shipment.machine or _UNKNOWN
     changed = ", ".join(f"`{option}={value!r}`" for option, value in _changed_rules(game, policy.rules).items())
@@ -177,7 +178,7 @@ def card(shipment: Shipment) -> str:
         ),
         ("trained by", f"self-play PPO, seed {config['seed']}"),
         ("decisions", f"{policy.decisions:,}"),
-        ("wall time", f"{manifest['seconds'] / 60:.1f} minutes with {config['run']['threads']} threads"),
+        ("wall time", f"{manifest['seconds'] / 60:.1f} minutes with {threads} thread{'s' * (threads > 1)}"),
         ("machine", made_on),
         ("PyTorch", manifest.get("torch", _UNKNOWN)),
         ("taash", manifest["taash"]),

@@ -33,15 +33,7 @@ from training.rollout import outcomes
 
 
 class Trainer(Learner):
-    """One training run: a learner that is saved, resumed, evaluated and shown.
-
-    Args:
-        config: its settings.
-        ranks: the processes that learn together; None: this one alone.
-
-    Raises:
-        ValueError: settings that the game does not know or cannot play.
-    """
+    """One training run: a learner (which see for arguments and errors) that is saved, resumed, evaluated and shown."""
 
     def __init__(self, config: Config, ranks: Ranks | None = None) -> None:
         super().__init__(config, ranks)

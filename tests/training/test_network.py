@@ -6,7 +6,9 @@ import pytest
 import torch
 from torch.nn.functional import linear
 
-from training.network import PolicyNetwork, resolve_precision
+from envs.game import find_game
+from envs.vector import VectorEnv
+from training.network import FIXED, RANKED, PolicyNetwork, Prepared, make_policy_network, resolve_precision
 
 GROUPS = {"bid": range(5, 9), "card": range(5)}
 
@@ -43,6 +45,25 @@ def test_every_parameter_gets_a_gradient() -> None:
     logits, value = net(observations())
     gradients = torch.autograd.grad(logits.square().sum() + value.sum(), list(net.parameters()))
     assert all(gradient.abs().sum() > 0 for gradient in gradients)
+
+
+@pytest.mark.parametrize("game", ["kachuful", "call_break", "kaschlan"])
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_suits_are_ordered_alike_by_compiled_code_and_by_pytorch(game: str, precision: str) -> None:
+    """Compiled code serves uint8 on the processor, PyTorch's operations all else."""
+    found = find_game(game)
+    net = make_policy_network(found, 4, False, [16], precision=precision, generator=torch.Generator().manual_seed(0))
+    seen = torch.from_numpy(VectorEnv(game, 200, 1).reset(scatter=150).observation.copy())
+    compiled, plain = net.inputs(seen), net.inputs(seen.float())
+    assert torch.equal(compiled.inputs, plain.inputs)
+    assert compiled.inputs.dtype == net.dtype
+    assert torch.equal(compiled.order, plain.order)
+    assert len(compiled.order.unique()) > 3
+    room = Prepared(torch.empty_like(compiled.inputs), torch.empty_like(compiled.order))
+    net.inputs.write(seen, room)
+    assert all(torch.equal(ours, theirs) for ours, theirs in zip(room, compiled, strict=True))
+    assert net.suits == RANKED
+    assert make_policy_network(found, 4, False, [16], FIXED).suits == FIXED
 
 
 def test_the_generator_makes_the_weights() -> None:

@@ -9,6 +9,8 @@ import pytest
 from test_trainer import tiny
 
 from envs.game import find_game
+from envs.search.lookahead import action_outcomes, lookahead_memory
+from envs.search.policy import policy_memory
 from envs.vector import VectorEnv
 from training.config import Config, RolloutConfig
 from training.objective import WinChances
@@ -68,22 +70,22 @@ def test_looking_ahead_compares_chances() -> None:
     """With objective win, outcomes are the changes of the chance to win that the playouts' margins make."""
     config = tiny()
     ahead = replace(config.rollout, lookahead="rule", opponents={"heuristic": 1.0}, learner_seats=1)
-    found = []
-    for objective in ("points", "win"):
-        trainer = Trainer(replace(config, rollout=replace(ahead, objective=objective)))
-        (rollout,) = trainer.rollouts
-        states = rollout.env.get_state()
-        kept = rollout.collect(trainer.network, 0.9, 0.1)
-        found.append(kept.outcomes[0].numpy())
-    chances = rollout.objective
+    trainer = Trainer(replace(config, rollout=replace(ahead, objective="win")))
+    (rollout,) = trainer.rollouts
+    chances, states, turn = rollout.objective, rollout.env.get_state(), rollout.batch.turn.copy()
     assert chances is not None
-    i = int(np.abs(found[0]).max(axis=1).argmax())
-    points, won = (outcomes[i, : int(kept.count[0, i])] for outcomes in found)
-    left = chances.rounds - int(states["round"][i])
-    assert left >= 1
-    # More points are a better chance, whatever the others get; but not in proportion.
-    assert not np.allclose(points, won)
-    assert np.array_equal(np.argsort(points), np.argsort(won)) or len(points) > 2
+    kept = rollout.collect(trainer.network, 0.9, 0.1)
+    wanted = np.arange(GAME.num_actions) < kept.count[0].numpy()[:, None]
+    brought = np.zeros((32, GAME.num_actions, 4), np.float32)
+    action_outcomes(
+        states, trainer.rules.record(), rollout.tables.players, wanted, len(GAME.rule_players) - 1, policy_memory(),
+        lookahead_memory(GAME.state, GAME.num_actions), brought,
+    )  # fmt: skip
+    for i in range(32):
+        count = int(kept.count[0, i])
+        gains = chances.rewards(np.repeat(states[i : i + 1], count), brought[i, :count])[:, turn[i]]
+        assert np.allclose(kept.outcomes[0, i, :count].numpy(), 0.1 * (gains - gains.mean()), atol=1e-5)
+    assert (kept.outcomes[0] != 0).any()
 
 
 def test_a_game_without_scores_has_none() -> None:
@@ -91,5 +93,7 @@ def test_a_game_without_scores_has_none() -> None:
         Config(game="kaschlan", rollout=RolloutConfig(objective="win"))
     with pytest.raises(ValueError, match=r"objective=win is not possible with rules\.reward=win"):
         Config(rules={"reward": "win"}, rollout=RolloutConfig(objective="win"))
+    with pytest.raises(ValueError, match="partners win together"):
+        Config(game="call_break", rules={"partnerships": True}, rollout=RolloutConfig(objective="win"))
     with pytest.raises(ValueError, match="round_spread"):
         RolloutConfig(round_spread=0.0)
