@@ -247,12 +247,12 @@ def load_policy(path: str | Path) -> Policy:
         rules = game.make_rules(**entries["rules"])
         pad_seats = bool(entries["pad_seats"])
         hidden = list(entries["network"]["hidden"])
-        suits = RANKED if entries["network"]["suits"] == RANKED else FIXED
         decisions = int(entries["decisions"])
         expected = describe(game, rules, pad_seats)
         for part in ("features", "actions"):
             if entries[part] != expected[part]:
                 raise ValueError(f"its {part} are not those of {game.title} in this version")
+        suits = RANKED if entries["network"]["suits"] == RANKED else FIXED
     except KeyError as error:
         raise CheckpointError(f"{folder / MANIFEST} is incomplete: {error} is missing") from None
     except (TypeError, ValueError) as error:
