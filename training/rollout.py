@@ -119,6 +119,8 @@ class Rollout:
         self.outcomes = outcomes
         self.lookahead = lookahead
         self.least = least
+        self.selective = lookahead != "off" and least > 0
+        """Whether decisions of which nothing is to be learnt are left out."""
         self.device = torch.device(device)
         n, seats, actions = env.num_envs, env.num_players, env.num_actions
         self.turn = np.zeros((steps, n), np.int8)
@@ -244,6 +246,9 @@ class Rollout:
         if self.frozen:
             kept.advantage.numpy()[~self.own] = 0.0
             kept.closed.numpy()[~self.own] = False
+        if self.selective and teacher is None:
+            # Most decisions have one likely action, or the same comes of all: no use to learn from those.
+            kept.closed.numpy()[~kept.outcomes.numpy().any(axis=2)] = False
         self.learnt = kept.to(self.device)
         return kept
 
@@ -319,10 +324,10 @@ class Rollout:
         return int(self.own.sum())
 
     def rows(self, times: torch.Tensor) -> torch.Tensor | None:
-        """Places of the learner's decisions among all of some time steps, ordered; None where all are its own."""
-        if not self.frozen:
+        """Places of the decisions to learn from among all of some time steps, ordered; None where it is about all."""
+        if not self.frozen and not self.selective:
             return None
-        return torch.from_numpy(np.flatnonzero(self.own[times.numpy()])).to(self.device)
+        return torch.from_numpy(np.flatnonzero(self.decisions.closed.numpy()[times.numpy()])).to(self.device)
 
     def inputs(self, times: torch.Tensor, inputs: Inputs, name: str = "observation") -> Prepared:
         """Observations (or states) of some time steps of all tables as a network takes them, len(times) · N rows.

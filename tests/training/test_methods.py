@@ -294,12 +294,29 @@ def test_playouts_add_up_to_one_gradient_over_threads() -> None:
     check_threads_add_up(*(Trainer(replace(c, network=replace(c.network, critic="playout"))) for c in (halved, alone)))
 
 
-@pytest.mark.parametrize("lookahead", ["rule", "policy"])
-def test_looking_ahead_adds_up_to_one_gradient_over_threads(lookahead: Literal["rule", "policy"]) -> None:
-    halved, alone = (tiny("toy", threads=threads) for threads in (2, 1))
-    check_threads_add_up(
-        *(Trainer(replace(c, rollout=replace(c.rollout, lookahead=lookahead))) for c in (halved, alone))
-    )
+@pytest.mark.parametrize(("lookahead", "least"), [("rule", 0.0), ("policy", 0.0), ("rule", 0.1)])
+def test_looking_ahead_adds_up_to_one_gradient_over_threads(lookahead: Literal["rule", "policy"], least: float) -> None:
+    def trainer(threads: int) -> Trainer:
+        config = tiny("toy", threads=threads)
+        rollout = replace(config.rollout, lookahead=lookahead, lookahead_least=least)
+        return Trainer(replace(config, rollout=rollout, ppo=replace(config.ppo, temperature=0.0 if least else 0.25)))
+
+    check_threads_add_up(trainer(2), trainer(1))
+
+
+def test_decisions_without_a_choice_that_matters_are_not_learnt_from() -> None:
+    config = tiny("toy")
+    rollout = replace(config.rollout, lookahead="rule", lookahead_least=0.1)
+    trainer = Trainer(replace(config, rollout=rollout, ppo=replace(config.ppo, temperature=0.0)))
+    trainer.update()
+    (rollout,) = trainer.rollouts
+    kept, times = rollout.decisions, torch.arange(len(rollout.decisions.closed))
+    matters = (kept.outcomes != 0).any(dim=2)
+    assert 0 < int(kept.closed.sum()) < kept.closed.numel()
+    assert not (kept.closed & ~matters).any()
+    rows = rollout.rows(times)
+    assert rows is not None
+    assert rows.tolist() == kept.closed.flatten().nonzero()[:, 0].tolist()
 
 
 @pytest.mark.parametrize("critic", ["deal", "playout"])
