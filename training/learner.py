@@ -28,9 +28,9 @@ from training.objective import WinChances
 from training.opponents import SNAPSHOT, seat_tables
 from training.ppo import (
     chosen_log_probability_and_entropy,
+    clipped_outcome_loss,
     clipped_policy_loss,
     divergence,
-    expected_outcome_loss,
     outcome_loss,
     value_loss,
 )
@@ -360,7 +360,7 @@ class Learner:
             if ppo.temperature > 0:
                 policy_loss = outcome_loss(logits, legal, count, ahead, ppo.temperature) @ weight
             else:
-                policy_loss = expected_outcome_loss(logits, legal, count, ahead) @ weight
+                policy_loss = clipped_outcome_loss(logits, legal, count, ahead, pick(kept.chances), ppo.clip) @ weight
         else:
             policy_loss = clipped_policy_loss(log_probability, old_log_probability, advantage, ppo.clip) @ weight
         squared = value_loss(value, target) @ weight

@@ -276,23 +276,34 @@ def divergence(logits: torch.Tensor, other: torch.Tensor, legal: torch.Tensor, c
 
 
 @jit
-def likely_actions(logits: Any, legal: Any, count: Any, least: float, wanted: Any) -> None:
-    """Write to `wanted` (B, A) which listed actions the policy takes with a chance of `least` at least.
+def likely_actions(logits: Any, legal: Any, count: Any, least: float, chance: Any, wanted: Any) -> None:
+    """Write the probabilities of listed actions, and which of them are `least` at least.
 
     None is wanted where but one is that likely: there is nothing to compare.
+
+    Args:
+        logits: (B, A) float32.
+        legal: (B, A) integers, see above.
+        count: (B,) integers, see above.
+        least: 0..1.
+        chance: (B, A) float32 output; 0 beyond each list's end.
+        wanted: (B, A) bool output.
     """
+    chance[:] = 0.0
     wanted[:] = False
     for i in range(logits.shape[0]):
         n = count[i]
         top = logits[i, legal[i, 0]]
         for k in range(1, n):
             top = max(top, logits[i, legal[i, k]])
-        total = 0.0
+        total = np.float32(0.0)
         for k in range(n):
-            total += exp(logits[i, legal[i, k]] - top)
+            chance[i, k] = exp(logits[i, legal[i, k]] - top)
+            total += chance[i, k]
         found = 0
         for k in range(n):
-            if exp(logits[i, legal[i, k]] - top) >= least * total:
+            chance[i, k] /= total
+            if chance[i, k] >= least:
                 wanted[i, k] = True
                 found += 1
         if found == 1:
@@ -300,16 +311,16 @@ def likely_actions(logits: Any, legal: Any, count: Any, least: float, wanted: An
 
 
 @jit
-def center_outcomes(outcomes: Any, wanted: Any, scale: float) -> None:
-    """Scale the wanted outcomes (B, A), in place, and take the mean of each row's from them; all others become 0."""
+def center_outcomes(outcomes: Any, wanted: Any, weight: Any, scale: float) -> None:
+    """Scale the wanted outcomes (B, A), in place, and take each row's weighted mean from them; all others become 0."""
     for i in range(outcomes.shape[0]):
-        n = 0
+        weights = np.float32(0.0)
         total = np.float32(0.0)
         for k in range(outcomes.shape[1]):
             if wanted[i, k]:
-                total += outcomes[i, k]
-                n += 1
-        mean = total / np.float32(max(n, 1))
+                total += weight[i, k] * outcomes[i, k]
+                weights += weight[i, k]
+        mean = total / weights if weights > 0.0 else np.float32(0.0)
         for k in range(outcomes.shape[1]):
             outcomes[i, k] = (outcomes[i, k] - mean) * np.float32(scale) if wanted[i, k] else np.float32(0.0)
 
@@ -338,19 +349,32 @@ def outcome_loss(
     return 0.5 * ((temperature * found - outcomes[:, :width]).square() / size).sum(dim=1)
 
 
-def expected_outcome_loss(
-    logits: torch.Tensor, legal: torch.Tensor, count: torch.Tensor, outcomes: torch.Tensor
+def clipped_outcome_loss(
+    logits: torch.Tensor,
+    legal: torch.Tensor,
+    count: torch.Tensor,
+    outcomes: torch.Tensor,
+    chances: torch.Tensor,
+    clip: float,
 ) -> torch.Tensor:
-    """Minus the policy's mean outcome over all legal actions, (B,).
+    """Minus the clipped surrogate objective of each decision, (B,), summed over all actions by their chances.
+
+    That is `clipped_policy_loss` in the mean over the draw of the action, every action's advantage being known.
 
     Args:
         logits: (B, A) float32.
         legal: (B, A) integers, see above.
         count: (B,) integers, see above.
         outcomes: (B, A) float32 of the listed actions; 0 beyond each list's end.
+        chances: (B, A) float32, what the policy was that met the decisions; 0 beyond each list's end.
+        clip: bound of the ratios.
     """
-    chances, _ = listed_log_probabilities(logits, legal, count)
-    return -(chances.exp() * outcomes[:, : chances.shape[1]]).sum(dim=1)
+    listed, _ = listed_log_probabilities(logits, legal, count)
+    old, outcomes = chances[:, : listed.shape[1]], outcomes[:, : listed.shape[1]]
+    weighted = old * outcomes
+    advantage = weighted - old * weighted.sum(dim=1, keepdim=True)
+    ratio = listed.exp() / old.clamp_min(torch.finfo(torch.float32).tiny)
+    return -torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage).sum(dim=1)
 
 
 def clipped_policy_loss(

@@ -59,8 +59,10 @@ class Decisions:
     """(T, N) float32: the value of the position, as the critic that advantages come from estimated it."""
     outcomes: torch.Tensor
     """(T, N, A) float32: what each listed legal action that was played out would have brought (see
-    `envs.search.lookahead`), in rewards times `reward_scale`, less the mean of them all; 0 for others; A = 0 where
-    nothing is looked ahead."""
+    `envs.search.lookahead`), in rewards times `reward_scale`, less their mean (with `Rollout.selective` by the policy's
+    chances); 0 for others; A = 0 where nothing is looked ahead."""
+    chances: torch.Tensor
+    """(T, N, A) float32: the policy's chances of the listed actions when it decided; A = 0 as for `outcomes`."""
     outcome: torch.Tensor
     """(T, N) int16: the seat's `Game.forecast` of the round; -1 where it is not known, or not asked for."""
     advantage: torch.Tensor
@@ -144,6 +146,7 @@ class Rollout:
             playout=torch.zeros(steps if playouts else 0, n),
             value=torch.zeros(steps, n),
             outcomes=torch.zeros(steps, n, 0 if lookahead == "off" else actions),
+            chances=torch.zeros(steps, n, 0 if lookahead == "off" else actions),
             outcome=torch.full((steps, n), -1, dtype=torch.int16),
             advantage=torch.zeros(steps, n),
             closed=torch.zeros(steps, n, dtype=torch.bool),
@@ -215,7 +218,7 @@ class Rollout:
                 lists = (legal[t], count[t], choice[t], action[t], log_probability[t])
                 follow_actions(asked, self.own[t], logits, *lists)
             elif self.lookahead != "off":
-                likely_actions(logits, legal[t], count[t], self.least, self._wanted)
+                likely_actions(logits, legal[t], count[t], self.least, kept.chances[t].numpy(), self._wanted)
                 self._look_ahead(t, states, policy, reward_scale)
             self.batch = self.env.step(action[t])
             self.reward[t] = self.batch.rewards
@@ -281,7 +284,8 @@ class Rollout:
         if self.objective is not None:
             brought = self.objective.rewards(states[rows], brought)
         outcomes[rows, places] = brought[np.arange(len(rows)), seats[rows]]
-        center_outcomes(outcomes, self._wanted, reward_scale)
+        weight = self.decisions.chances[t].numpy() if self.selective else np.ones_like(outcomes)
+        center_outcomes(outcomes, self._wanted, weight, reward_scale)
 
     @torch.inference_mode()
     def _judge(self, critic: Critic) -> None:

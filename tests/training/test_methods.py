@@ -34,8 +34,9 @@ from training.opponents import SNAPSHOT, seat_tables
 from training.ppo import (
     center_outcomes,
     chosen_log_probability_and_entropy,
+    clipped_outcome_loss,
+    clipped_policy_loss,
     divergence,
-    expected_outcome_loss,
     likely_actions,
     masked_log_probabilities,
     outcome_loss,
@@ -400,26 +401,35 @@ def test_outcomes_and_logits_against_the_definition() -> None:
     assert outcome_loss(right, legal, count, outcomes, 0.5).abs().max() < 1e-6
 
 
-def test_the_mean_outcome_against_the_definition() -> None:
-    logits = torch.tensor([[0.0, 1.0, 5.0, 2.0], [3.0, 0.0, 0.0, 0.0]], requires_grad=True)
+def test_the_objective_of_known_outcomes_is_that_of_drawn_actions_in_the_mean() -> None:
+    generator = torch.Generator().manual_seed(0)
+    logits, before = torch.randn(2, 2, 4, generator=generator)
+    logits.requires_grad_()
     legal = torch.tensor([[0, 1, 3, 0], [2, 0, 0, 0]], dtype=torch.uint8)
     count = torch.tensor([3, 1], dtype=torch.int16)
-    outcomes = torch.tensor([[-1.0, 0.5, 0.5, 0.0], [0.0, 0.0, 0.0, 0.0]])
-    loss = expected_outcome_loss(logits, legal, count, outcomes)
-    chances = torch.softmax(torch.tensor([0.0, 1.0, 2.0]), dim=0)
-    assert torch.allclose(loss, -torch.stack([(chances * outcomes[0, :3]).sum(), torch.tensor(0.0)]))
-    (gradient,) = torch.autograd.grad(loss.sum(), logits)
-    mean = float((chances * outcomes[0, :3]).sum())
-    expected = -chances * (outcomes[0, :3] - mean)
-    assert torch.allclose(gradient[0, [0, 1, 3]], expected)
-    assert (gradient[0, 2], *gradient[1].tolist()) == (0, 0, 0, 0, 0)
+    outcomes = torch.tensor([[-1.0, 0.5, 0.75, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    chances = torch.zeros(2, 4)
+    chances[0, :3] = torch.softmax(before[0, [0, 1, 3]], dim=0)
+    chances[1, 0] = 1.0
+    loss = clipped_outcome_loss(logits, legal, count, outcomes, chances, 0.1)
+    advantage = outcomes[0, :3] - (chances[0, :3] * outcomes[0, :3]).sum()
+    new = torch.log_softmax(logits[0, [0, 1, 3]], dim=0)
+    drawn = clipped_policy_loss(new, chances[0, :3].log(), advantage, 0.1)
+    expected = (chances[0, :3] * drawn).sum()
+    assert torch.allclose(loss, torch.stack([expected, torch.tensor(0.0)]), atol=1e-6)
+    ours, theirs = (torch.autograd.grad(x, logits, retain_graph=True)[0] for x in (loss.sum(), expected))
+    assert torch.allclose(ours, theirs, atol=1e-6)
 
 
 def test_outcomes_are_centred() -> None:
     outcomes = np.array([[1.0, 4.0, 9.0, 5.0], [7.0, 7.0, 7.0, 7.0]], np.float32)
-    center_outcomes(outcomes, np.array([[True, True, True, False], [False] * 4]), 0.5)
+    wanted = np.array([[True, True, True, False], [False] * 4])
+    center_outcomes(outcomes, wanted, np.ones((2, 4), np.float32), 0.5)
     assert outcomes[0].tolist() == pytest.approx([-11 / 6, -1 / 3, 13 / 6, 0])
     assert outcomes[1].tolist() == [0, 0, 0, 0]
+    outcomes[0] = [1.0, 4.0, 9.0, 5.0]
+    center_outcomes(outcomes, wanted, np.array([[0.25, 0.25, 0.0, 0.5]] * 2, np.float32), 1.0)
+    assert outcomes[0].tolist() == pytest.approx([-1.5, 1.5, 6.5, 0])
 
 
 def test_only_likely_actions_are_compared() -> None:
@@ -427,10 +437,14 @@ def test_only_likely_actions_are_compared() -> None:
         np.array([[0.6, 0.3, 0.02, 0.08], [0.99, 0.005, 0.0, 0.005], [1.0, 1.0, 1.0, 1.0]], np.float32) + 1e-9
     )
     legal = np.array([[0, 1, 2, 3], [0, 1, 3, 0], [2, 0, 0, 0]], np.uint8)
-    wanted = np.ones((3, 4), np.bool_)
-    likely_actions(logits, legal, np.array([4, 3, 1], np.int16), 0.05, wanted)
+    wanted, chance = np.ones((3, 4), np.bool_), np.ones((3, 4), np.float32)
+    likely_actions(logits, legal, np.array([4, 3, 1], np.int16), 0.05, chance, wanted)
     assert wanted.tolist() == [[True, True, False, True], [False] * 4, [False] * 4]
-    likely_actions(logits, legal, np.array([4, 3, 1], np.int16), 0.0, wanted)
+    assert chance.flatten().tolist() == pytest.approx(
+        [0.6, 0.3, 0.02, 0.08, 0.99, 0.005, 0.0, 0, 1, 0, 0, 0], abs=0.006
+    )
+    assert chance.sum(axis=1).tolist() == pytest.approx([1, 1, 1])
+    likely_actions(logits, legal, np.array([4, 3, 1], np.int16), 0.0, chance, wanted)
     assert wanted.tolist() == [[True] * 4, [True, True, True, False], [False] * 4]
 
 
