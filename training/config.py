@@ -116,6 +116,8 @@ class PPOConfig:
     """Step size of Adam at the start."""
     final_learning_rate: float = 0.0
     """Step size once the budget of decisions is spent; linear in between."""
+    warmup: int = 0
+    """Decisions, from the start or from the end of an imitation on, over which the step size rises to what it is."""
     epochs: int = 1
     """Passes over each batch of decisions."""
     minibatches: int = 64
@@ -147,6 +149,7 @@ class PPOConfig:
     def __post_init__(self) -> None:
         _check_number("ppo.learning_rate", self.learning_rate, 0, above=True)
         _check_number("ppo.final_learning_rate", self.final_learning_rate, 0)
+        check_int("ppo.warmup", self.warmup, 0)
         check_int("ppo.epochs", self.epochs, 1)
         check_int("ppo.minibatches", self.minibatches, 1)
         _check_number("ppo.clip", self.clip, 0, 1, above=True)

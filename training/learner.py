@@ -206,6 +206,15 @@ class Learner:
         """Call a function for each thread's rollout, at the same time."""
         return list(self._pool.map(function, self.rollouts))
 
+    def _warmth(self) -> float:
+        """Part of the step size that is due so soon after the start, or after imitation."""
+        config = self.config
+        if config.ppo.warmup == 0:
+            return 1.0
+        since = self.decisions - config.imitation.decisions
+        batch = config.rollout.tables * config.rollout.steps * self.ranks.size
+        return min(1.0, (since + batch) / config.ppo.warmup)
+
     @single_threaded()
     def update(self) -> dict[str, float]:
         """Play one batch of decisions and learn from it; returns what is worth a curve, by name.
@@ -224,6 +233,7 @@ class Learner:
             rate = imitation.learning_rate * (1 - self.decisions / imitation.decisions)
         else:
             rate = ppo.learning_rate + done * (ppo.final_learning_rate - ppo.learning_rate)
+            rate *= self._warmth()
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.entropy_weight = self._entropy_weight(done)
@@ -250,6 +260,11 @@ class Learner:
 
         self.decisions += int(choices)
         self.updates += 1
+        if teacher is not None and self.decisions >= imitation.decisions and ppo.warmup:
+            # The imitation's gradients say nothing of the size of those to come.
+            for moments in self.optimizer.state.values():
+                for moment in moments.values():
+                    moment.zero_()
         self._follow()
         finished = time.perf_counter()
         seconds = finished - started

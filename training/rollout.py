@@ -68,7 +68,7 @@ class Decisions:
     advantage: torch.Tensor
     """(T, N) float32: the advantage, 0 for decisions that are not closed."""
     closed: torch.Tensor
-    """(T, N) bool: decisions to learn from; the rest only lent their value (see `seat_advantages`)."""
+    """(T, N) bool: decisions to learn from; the rest only lent their value (see `seat_advantages`) or teach nothing."""
 
     def to(self, device: torch.device) -> Decisions:
         """The same on a device; nothing is copied that is there already."""
@@ -251,7 +251,7 @@ class Rollout:
             kept.closed.numpy()[~self.own] = False
         if self.selective and teacher is None:
             # Most decisions have one likely action, or the same comes of all: no use to learn from those.
-            kept.closed.numpy()[~kept.outcomes.numpy().any(axis=2)] = False
+            kept.closed.numpy()[:] = kept.outcomes.numpy().any(axis=2)
         self.learnt = kept.to(self.device)
         return kept
 

@@ -157,6 +157,21 @@ def ship(shipment: Shipment, folder: Path, replace: bool = False) -> Path:
     return target
 
 
+def _method(config: dict[str, Any]) -> str:
+    """How a configuration learns, in a few words."""
+    rollout, imitation = config["rollout"], config["imitation"]
+    total = sum(rollout["opponents"].values())
+    tables = ", ".join(f"{share / total:.0%} {name}" for name, share in rollout["opponents"].items())
+    first = f"{imitation['decisions']:,} decisions of imitation, then " if imitation["decisions"] else ""
+    learning = {
+        "off": "PPO",
+        "rule": "comparing playouts by the strongest rule player",
+        "policy": "comparing playouts by itself",
+    }[rollout["lookahead"]]
+    aim = " to win the game" if rollout["objective"] == "win" else ""
+    return f"{first}{learning}{aim}; tables: {tables}"
+
+
 def card(shipment: Shipment) -> str:
     """The model card, Markdown."""
     manifest, policy, name = shipment.manifest, shipment.policy, shipment.name
@@ -176,7 +191,7 @@ def card(shipment: Shipment) -> str:
             "network",
             f"hidden layers of {hidden} rectifiers; outputs for {', '.join(game.action_groups)} and value",
         ),
-        ("trained by", f"self-play PPO, seed {config['seed']}"),
+        ("trained by", f"{_method(config)}, seed {config['seed']}"),
         ("decisions", f"{policy.decisions:,}"),
         ("wall time", f"{manifest['seconds'] / 60:.1f} minutes with {threads} thread{'s' * (threads > 1)}"),
         ("machine", made_on),

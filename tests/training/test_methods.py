@@ -492,6 +492,20 @@ def test_training_starts_from_a_checkpoint(tmp_path: Path) -> None:
         Trainer(replace(tiny("toy"), network=replace(config.network, start=str(tmp_path))))
 
 
+def test_the_step_size_rises_after_an_imitation() -> None:
+    """It begins anew, and so do the moments of the gradients, for those of another loss say nothing."""
+    config, batch = tiny("toy"), 32 * 16
+    imitation = ImitationConfig("lowest", decisions=2 * batch)
+    ppo = replace(config.ppo, warmup=4 * batch, learning_rate=1e-2, final_learning_rate=1e-2)
+    trainer = Trainer(replace(config, imitation=imitation, ppo=ppo))
+    rates, steps = [], []
+    for _ in range(7):
+        rates.append(trainer.update()["charts/learning_rate"])
+        steps.append(float(trainer.optimizer.state[trainer.parameters[0]]["step"]))
+    assert rates[2:] == pytest.approx([2.5e-3, 5e-3, 7.5e-3, 1e-2, 1e-2])
+    assert steps[:3] == [4, 0, 4]
+
+
 def test_a_run_begins_by_imitating_a_rule_player() -> None:
     """Where all decisions are the teacher's, the policy learns them; afterwards it draws its own again."""
     config = tiny("toy")
