@@ -86,6 +86,9 @@ class RolloutConfig:
     lookahead: Literal["off", "rule", "policy"] = "off"
     """Learn from what every legal action would have brought in the deal at hand, played out by the table's players; the
     learner's seats are moved by the strongest rule player, or by the policy itself. off: from advantages alone."""
+    rule_playouts: int = 0
+    """With lookahead policy: decisions, from the start or from the end of an imitation on, in which the strongest rule
+    player still moves the learner's seats in playouts, which is quicker."""
     lookahead_least: float = 0.0
     """With lookahead: chance that the policy must give an action for it to be played out; decisions with but one such
     action teach nothing. Above 0 it takes ppo.temperature 0."""
@@ -102,6 +105,7 @@ class RolloutConfig:
         check_int("rollout.steps", self.steps, 2)
         check_int("rollout.learner_seats", self.learner_seats, 1)
         check_int("rollout.snapshots", self.snapshots, 1)
+        check_int("rollout.rule_playouts", self.rule_playouts, 0)
         check_int("rollout.snapshot_decisions", self.snapshot_decisions, 1)
         check_int("rollout.scatter", self.scatter, 0)
         _check_number("rollout.lookahead_least", self.lookahead_least, 0, 1)
@@ -273,6 +277,7 @@ class Config:
                 ("imitation.decisions", self.imitation.decisions > 0),
                 ("network.critic=playout", self.network.critic == "playout"),
                 ("rollout.lookahead=rule", self.rollout.lookahead == "rule"),
+                ("rollout.rule_playouts", self.rollout.rule_playouts > 0),
             ):
                 if wanted:
                     raise ValueError(f"option {name} is not possible: {game.title} has no rule-based player")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 import torch
@@ -206,6 +206,13 @@ class Learner:
         """Call a function for each thread's rollout, at the same time."""
         return list(self._pool.map(function, self.rollouts))
 
+    def _lookahead(self) -> Literal["off", "rule", "policy"]:
+        """Who moves for the learner where actions are played out."""
+        rollout = self.config.rollout
+        if rollout.lookahead == "policy" and self.decisions < self.config.imitation.decisions + rollout.rule_playouts:
+            return "rule"
+        return rollout.lookahead
+
     def _warmth(self) -> float:
         """Part of the step size that is due so soon after the start, or after imitation."""
         config = self.config
@@ -237,6 +244,8 @@ class Learner:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.entropy_weight = self._entropy_weight(done)
+        for rollout in self.rollouts:
+            rollout.lookahead = self._lookahead()
 
         batches = self._each(
             lambda rollout: rollout.collect(self.network, ppo.gae_lambda, ppo.reward_scale, self.critic, teacher)

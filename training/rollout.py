@@ -89,7 +89,7 @@ class Rollout:
             among them. Their decisions take rows among those of the learner, which are not learnt from and lend no
             value.
         outcomes: whether `Game.forecast` is kept.
-        lookahead: who moves for the learner where every legal action is played out: ``rule``, the strongest rule
+        lookahead: who moves for the learner where legal actions are played out: ``rule``, the strongest rule
             player, or ``policy``, the network that decides; ``off``: nothing is played out.
         least: chance that the policy must give an action for it to be played out.
         device: where networks are evaluated and learnt from; the games are played by the processor.

@@ -86,6 +86,7 @@ def test_the_files_in_configs_are_possible(path: Path) -> None:
         ("--ppo.learning_rate x", "ppo.learning_rate=x is not possible: it must be a number"),
         ("--ppo.learning_rate nan", "ppo.learning_rate=nan"),
         ("--ppo.learning_rate -1", "ppo.learning_rate must be more than 0"),
+        ("--rollout.rule_playouts -1", "rollout.rule_playouts must be an integer of at least 0"),
         ("--ppo.warmup -1", "ppo.warmup=-1 is not possible: ppo.warmup must be an integer of at least 0"),
         ("--ppo.gae_lambda 1.5", "ppo.gae_lambda must be at least 0 and at most 1"),
         ("--ppo.entropy x", "it must be a number or a mapping"),

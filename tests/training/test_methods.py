@@ -305,6 +305,17 @@ def test_looking_ahead_adds_up_to_one_gradient_over_threads(lookahead: Literal["
     check_threads_add_up(trainer(2), trainer(1))
 
 
+def test_playouts_by_the_rule_player_come_first() -> None:
+    config, batch = tiny("toy"), 32 * 16
+    rollout = replace(config.rollout, lookahead="policy", rule_playouts=2 * batch)
+    trainer = Trainer(replace(config, rollout=rollout, imitation=ImitationConfig("lowest", decisions=batch)))
+    playing = []
+    for _ in range(4):
+        trainer.update()
+        playing.append(trainer.rollouts[0].lookahead)
+    assert playing == ["rule", "rule", "rule", "policy"]
+
+
 def test_decisions_without_a_choice_that_matters_are_not_learnt_from() -> None:
     config = tiny("toy")
     rollout = replace(config.rollout, lookahead="rule", lookahead_least=0.1)
