@@ -157,7 +157,7 @@ def ship(shipment: Shipment, folder: Path, replace: bool = False) -> Path:
     return target
 
 
-def _method(config: dict[str, Any]) -> str:
+def how_it_learnt(config: dict[str, Any]) -> str:
     """How a configuration learns, in a few words."""
     rollout, imitation = config["rollout"], config["imitation"]
     total = sum(rollout["opponents"].values())
@@ -191,7 +191,7 @@ def card(shipment: Shipment) -> str:
             "network",
             f"hidden layers of {hidden} rectifiers; outputs for {', '.join(game.action_groups)} and value",
         ),
-        ("trained by", f"{_method(config)}, seed {config['seed']}"),
+        ("trained by", f"{how_it_learnt(config)}, seed {config['seed']}"),
         ("decisions", f"{policy.decisions:,}"),
         ("wall time", f"{manifest['seconds'] / 60:.1f} minutes with {threads} thread{'s' * (threads > 1)}"),
         ("machine", made_on),

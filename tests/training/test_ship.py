@@ -19,7 +19,7 @@ from untrained import RULES, untrained_run
 import training.ship
 from training.checkpoint import MANIFEST, POLICY, CheckpointError, load_policy, load_training, read_manifest
 from training.config import read_config
-from training.ship import CARD, CONFIG, LIMIT, list_agents, page
+from training.ship import CARD, CONFIG, LIMIT, how_it_learnt, list_agents, page
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "checkpoints"
@@ -239,3 +239,15 @@ def test_a_machine_that_the_checkpoint_does_not_name(line: Line) -> None:
     assert "| machine | not recorded |" in Path("checkpoints/one/README.md").read_text()
     assert line("ship.py", run, "two", "--machine", "an abacus, 1 core")[0] == 0
     assert "| machine | an abacus, 1 core |" in Path("checkpoints/two/README.md").read_text()
+
+
+def test_the_card_says_how_it_learnt() -> None:
+    rollout = {"opponents": {"self": 0.3, "heuristic": 0.1}, "lookahead": "off", "objective": "points"}
+    config = {"imitation": {"decisions": 0}, "rollout": rollout}
+    assert how_it_learnt(config) == "PPO; tables: 75% self, 25% heuristic"
+    rollout |= {"lookahead": "policy", "objective": "win"}
+    config["imitation"] = {"decisions": 4_000_000}
+    assert how_it_learnt(config) == (
+        "4,000,000 decisions of imitation, then comparing playouts by itself to win the game; "
+        "tables: 75% self, 25% heuristic"
+    )
