@@ -97,6 +97,8 @@ class RolloutConfig:
     winning the game, by the scores and the rounds left (see `training.objective`)."""
     round_spread: float = 6.0
     """With objective win: standard deviation of a seat's points in a round."""
+    round_edge: float = 0.0
+    """With objective win: points that the learner's seats are expected to gain on the others in every round left."""
     scatter: int = 500
     """Random moves, at most, before the first decision, so that games do not march in step; about a game's length."""
 
@@ -110,6 +112,7 @@ class RolloutConfig:
         check_int("rollout.scatter", self.scatter, 0)
         _check_number("rollout.lookahead_least", self.lookahead_least, 0, 1)
         _check_number("rollout.round_spread", self.round_spread, 0, above=True)
+        _check_number("rollout.round_edge", self.round_edge, 0)
 
 
 @dataclass(frozen=True)
@@ -298,7 +301,7 @@ class Config:
                 "rollout.lookahead_least above 0, for only outcomes of all actions can be fitted"
             )
         if self.rollout.objective == "win":
-            WinChances(game, rules, self.rollout.round_spread)
+            WinChances(game, rules, self.rollout.round_spread, self.rollout.round_edge)
         Forecasting(game, rules.num_players, self.pad_seats, self.auxiliary)
 
     def to_dict(self) -> dict[str, Any]:

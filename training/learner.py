@@ -179,10 +179,17 @@ class Learner:
                     config.lookahead_least,
                     self.device,
                     isinstance(self.critic, PlayoutCritic),
-                    WinChances(self.game, self.rules, config.round_spread) if config.objective == "win" else None,
+                    self._make_objective(),
                 )
             )
         return rollouts
+
+    def _make_objective(self) -> WinChances | None:
+        """What rounds are worth; None: their rewards."""
+        config = self.config.rollout
+        if config.objective == "points":
+            return None
+        return WinChances(self.game, self.rules, config.round_spread, config.round_edge)
 
     def _choose_device(self) -> torch.device:
         """The processor, or a GPU for each rank of a machine."""

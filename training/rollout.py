@@ -225,7 +225,9 @@ class Rollout:
             if self.objective is not None:
                 self.gain[t] = 0.0
                 if (over := np.flatnonzero(self.batch.round_over)).size:
-                    self.gain[t, over] = self.objective.rewards(states[over], self.reward[t, over])
+                    self.gain[t, over] = self.objective.rewards(
+                        states[over], self.reward[t, over], self.tables.learner[over]
+                    )
             self.ended[t] = self.batch.round_over
             self.rounds += self.batch.rounds
             self.statistics += self.batch.statistics
@@ -282,7 +284,7 @@ class Rollout:
         rows, places = np.nonzero(self._wanted)
         brought = self._results[rows, places]
         if self.objective is not None:
-            brought = self.objective.rewards(states[rows], brought)
+            brought = self.objective.rewards(states[rows], brought, self.tables.learner[rows])
         outcomes[rows, places] = brought[np.arange(len(rows)), seats[rows]]
         weight = self.decisions.chances[t].numpy() if self.selective else np.ones_like(outcomes)
         center_outcomes(outcomes, self._wanted, weight, reward_scale)
