@@ -66,7 +66,7 @@ class Decisions:
     outcome: torch.Tensor
     """(T, N) int16: the seat's `Game.forecast` of the round; -1 where it is not known, or not asked for."""
     advantage: torch.Tensor
-    """(T, N) float32: the advantage, 0 for decisions that are not closed."""
+    """(T, N) float32: the advantage, 0 for decisions whose round was still open at the end."""
     closed: torch.Tensor
     """(T, N) bool: decisions to learn from; the rest only lent their value (see `seat_advantages`) or teach nothing."""
 
@@ -252,7 +252,8 @@ class Rollout:
             kept.advantage.numpy()[~self.own] = 0.0
             kept.closed.numpy()[~self.own] = False
         if self.selective and teacher is None:
-            # Most decisions have one likely action, or the same comes of all: no use to learn from those.
+            # Most decisions have one likely action, or the same comes of all: no use to learn from those. Playouts need
+            # no round that has ended.
             kept.closed.numpy()[:] = kept.outcomes.numpy().any(axis=2)
         self.learnt = kept.to(self.device)
         return kept

@@ -233,8 +233,9 @@ def card(shipment: Shipment) -> str:
         *commands,
         "```",
         "",
-        _wrap("The evaluations repeat exactly. A training repeats exactly on one machine, unless its limit of minutes "
-              "ends it before its budget of decisions.") + needs,
+        _wrap("The evaluations repeat exactly. A training repeats exactly on one machine with the code that it was "
+              "made with (later code may learn otherwise), unless its limit of minutes ends it before its budget of "
+              "decisions.") + needs,
         "",
         f"The settings at the end of the run (`{CONFIG}`):",
         "",
