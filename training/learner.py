@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -36,6 +36,7 @@ from training.ppo import (
 )
 from training.ranks import Ranks
 from training.rollout import Decisions, Rollout, outcomes
+from training.schedules import Schedules
 from training.undo import Undo
 
 T = TypeVar("T")
@@ -130,7 +131,9 @@ class Learner:
         for k, name in enumerate(self.groups):
             group_of_action[list(self.game.action_groups[name])] = k
         self.group_of_action = group_of_action.to(self.device)
-        self.entropy_weight = self._entropy_weight(0.0)
+        rollout = config.rollout
+        self.schedules = Schedules(config, self.game, rollout.tables * rollout.steps * self.ranks.size)
+        self.entropy_weight = self.schedules.entropy(0).to(self.device)
         self.decisions = 0
         self.updates = 0
         self.seconds = 0.0
@@ -199,35 +202,9 @@ class Learner:
         torch.cuda.set_device(local)
         return torch.device("cuda", local)
 
-    def _entropy_weight(self, done: float) -> torch.Tensor:
-        """(A,) weight of the entropy by the action chosen, where a part 0..1 of the run is done."""
-        ppo = self.config.ppo
-        ends = ppo.entropy, ppo.entropy if ppo.final_entropy is None else ppo.final_entropy
-        weight = torch.zeros(self.game.num_actions)
-        for name in self.groups:
-            first, last = (end[name] if isinstance(end, dict) else end for end in ends)
-            weight[list(self.game.action_groups[name])] = first + done * (last - first)
-        return weight.to(self.device)
-
     def _each(self, function: Callable[[Rollout], T]) -> list[T]:
         """Call a function for each thread's rollout, at the same time."""
         return list(self._pool.map(function, self.rollouts))
-
-    def _lookahead(self) -> Literal["off", "rule", "policy"]:
-        """Who moves for the learner where actions are played out."""
-        rollout = self.config.rollout
-        if rollout.lookahead == "policy" and self.decisions < self.config.imitation.decisions + rollout.rule_playouts:
-            return "rule"
-        return rollout.lookahead
-
-    def _warmth(self) -> float:
-        """Part of the step size that is due so soon after the start, or after imitation."""
-        config = self.config
-        if config.ppo.warmup == 0:
-            return 1.0
-        since = self.decisions - config.imitation.decisions
-        batch = config.rollout.tables * config.rollout.steps * self.ranks.size
-        return min(1.0, (since + batch) / config.ppo.warmup)
 
     @single_threaded()
     def update(self) -> dict[str, float]:
@@ -240,19 +217,13 @@ class Learner:
         """
         ppo = self.config.ppo
         started = time.perf_counter()
-        done = min(1.0, self.decisions / self.config.run.decisions)
-        imitation = self.config.imitation
-        teacher = self.teacher if self.decisions < imitation.decisions else None
-        if teacher is not None:
-            rate = imitation.learning_rate * (1 - self.decisions / imitation.decisions)
-        else:
-            rate = ppo.learning_rate + done * (ppo.final_learning_rate - ppo.learning_rate)
-            rate *= self._warmth()
+        teacher = self.teacher if self.schedules.imitating(self.decisions) else None
+        rate = self.schedules.step_size(self.decisions)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        self.entropy_weight = self._entropy_weight(done)
+        self.entropy_weight = self.schedules.entropy(self.decisions).to(self.device)
         for rollout in self.rollouts:
-            rollout.lookahead = self._lookahead()
+            rollout.lookahead = self.schedules.lookahead(self.decisions)
 
         batches = self._each(
             lambda rollout: rollout.collect(self.network, ppo.gae_lambda, ppo.reward_scale, self.critic, teacher)
@@ -276,7 +247,7 @@ class Learner:
 
         self.decisions += int(choices)
         self.updates += 1
-        if teacher is not None and self.decisions >= imitation.decisions and ppo.warmup:
+        if teacher is not None and not self.schedules.imitating(self.decisions) and ppo.warmup:
             # The imitation's gradients say nothing of the size of those to come.
             for moments in self.optimizer.state.values():
                 for moment in moments.values():

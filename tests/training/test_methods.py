@@ -244,7 +244,8 @@ def test_entropy_falls_along_its_schedule() -> None:
     config = tiny()
     ppo = replace(config.ppo, entropy={"bid": 0.1, "card": 0.02}, final_entropy={"bid": 0.0, "card": 0.04})
     trainer = Trainer(replace(config, ppo=ppo))
-    found = [trainer._entropy_weight(done)[[0, 52]].tolist() for done in (0.0, 0.5, 1.0)]
+    budget = config.run.decisions
+    found = [trainer.schedules.entropy(decisions)[[0, 52]].tolist() for decisions in (0, budget // 2, budget)]
     assert np.allclose(found, [[0.02, 0.1], [0.03, 0.05], [0.04, 0.0]])
     trainer.update()
     assert trainer.entropy_weight[52] == pytest.approx(0.1)
