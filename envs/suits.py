@@ -22,19 +22,19 @@ ORDERS = tuple(permutations(range(len(SUITS))))
 _PAIRS = tuple(combinations(range(len(SUITS)), 2))
 _STEP = 64
 """How much more a ranking counts than the next: more than any seat holds of a suit."""
+_BITS = 16
+"""For each suit's sum of votes: all four are added up as one number."""
 
 
 class SuitTables(NamedTuple):
     """A `SuitOrder` as plain arrays, for compiled code; all are empty where suits stay as they are."""
 
     features: np.ndarray
-    """(K,) int64 features that speak for a suit."""
-    suits: np.ndarray
-    """(K,) int64 the suit that each speaks for."""
-    weights: np.ndarray
-    """(K,) int64 how much each counts."""
+    """(K,) int64 features that speak for suits."""
+    votes: np.ndarray
+    """(K,) int64 how much each counts for the four suits: 16 bits each, the first suit's the lowest."""
     bonus: np.ndarray
-    """(4,) int64 what a suit counts in any position."""
+    """(1,) int64 what the suits count in any position, likewise."""
     orders: np.ndarray
     """(64,) int64 index into `ORDERS` by which suits of the six pairs come first (bit k: the first of pair k)."""
     places: np.ndarray
@@ -44,9 +44,7 @@ class SuitTables(NamedTuple):
 
 
 _NOTHING = np.zeros(0, np.int64)
-NO_ORDER = SuitTables(
-    _NOTHING, _NOTHING, _NOTHING, _NOTHING, _NOTHING, np.zeros((0, 0), np.uint32), np.zeros((0, 0), np.int64)
-)
+NO_ORDER = SuitTables(_NOTHING, _NOTHING, _NOTHING, _NOTHING, np.zeros((0, 0), np.uint32), np.zeros((0, 0), np.int64))
 """Suits stay as they are."""
 
 
@@ -64,7 +62,7 @@ def order_suits(layout: Layout, action_names: Sequence[str], ranking: Sequence[s
             first in `SUITS` comes first.
 
     Raises:
-        ValueError: the layout has no such block.
+        ValueError: the layout has no such block, or more speaks for a suit than can be counted.
     """
     blocks = {block.name: block for block in layout.blocks}
     votes: list[tuple[int, int, int]] = []
@@ -79,6 +77,8 @@ def order_suits(layout: Layout, action_names: Sequence[str], ranking: Sequence[s
             if label[-1] in SUITS:
                 votes.append((layout.offsets[name] + i, SUITS.index(label[-1]), _STEP**level))
     features, suits, weights = np.array(votes, np.int64).reshape(-1, 3).T.copy()
+    if (np.bincount(suits, weights, len(SUITS)) + bonus).max() >= 1 << (_BITS - 1):
+        raise ValueError(f"{len(ranking)} rankings of suits are too many to be counted")
     apart = any(name in SUITS for name in ranking)
     kept = {name for name in ranking if apart and name in blocks and max(map(len, blocks[name].labels)) == 1}
     places, found = [], []
@@ -91,7 +91,14 @@ def order_suits(layout: Layout, action_names: Sequence[str], ranking: Sequence[s
         places.append(row)
         # Where place i shows what belongs to feature j, the action of j has the logit of place i.
         found.append(np.argsort(_exchange(action_names, order)))
-    return SuitTables(features, suits, weights, bonus, _order_table(), np.array(places, np.uint32), np.array(found))
+    shifts = _BITS * np.arange(len(SUITS))
+    packed = weights << shifts[suits], (bonus << shifts).sum(keepdims=True)
+    return SuitTables(features, *packed, _order_table(), np.array(places, np.uint32), np.array(found))
+
+
+def unpack_votes(votes: np.ndarray) -> np.ndarray:
+    """(K, 4) int64: what votes (K,) of `SuitTables` count for each suit."""
+    return (votes[:, None] >> (_BITS * np.arange(len(SUITS)))) & ((1 << _BITS) - 1)
 
 
 def _exchange(labels: Sequence[str], order: Sequence[int]) -> np.ndarray:
@@ -117,19 +124,11 @@ def _order_table() -> np.ndarray:
 @jit
 def find_order(observation: Any, tables: Any) -> int:
     """Index into `ORDERS` of the order that an observation (F,) gives its suits."""
-    features, suits, weights, bonus, orders = tables[0], tables[1], tables[2], tables[3], tables[4]
-    a, b, c, d = bonus[0], bonus[1], bonus[2], bonus[3]
+    features, votes, bonus, orders = tables[0], tables[1], tables[2], tables[3]
+    total = bonus[0]
     for k in range(features.shape[0]):
-        if observation[features[k]] != 0:
-            suit = suits[k]
-            if suit == 0:
-                a += weights[k]
-            elif suit == 1:
-                b += weights[k]
-            elif suit == 2:
-                c += weights[k]
-            else:
-                d += weights[k]
+        total += votes[k] * observation[features[k]]
+    a, b, c, d = total & 0xFFFF, (total >> 16) & 0xFFFF, (total >> 32) & 0xFFFF, (total >> 48) & 0xFFFF
     code = int(a >= b) | (int(a >= c) << 1) | (int(a >= d) << 2) | (int(b >= c) << 3) | (int(b >= d) << 4)
     return int(orders[code | (int(c >= d) << 5)])
 
@@ -145,10 +144,28 @@ def arrange(observations: Any, tables: Any, one: Any, order: Any, out: Any) -> N
         order: (B,) int64 output, index into `ORDERS`.
         out: (B, F) output.
     """
-    places = tables[5]
+    places = tables[4]
     for i in range(observations.shape[0]):
         row = observations[i]
         p = find_order(row, tables)
         order[i] = p
         for j in range(row.shape[0]):
             out[i, j] = one * row[places[p, j]]
+
+
+@jit
+def put_back(values: Any, order: Any, actions: Any, out: Any) -> None:
+    """Write what is said of arranged actions (B, A) by the actions' numbers in the game, by the orders (B,)."""
+    for i in range(values.shape[0]):
+        p = order[i]
+        for a in range(values.shape[1]):
+            out[i, a] = values[i, actions[p, a]]
+
+
+@jit
+def take_back(values: Any, order: Any, actions: Any, out: Any) -> None:
+    """The inverse of `put_back`."""
+    for i in range(values.shape[0]):
+        p = order[i]
+        for a in range(values.shape[1]):
+            out[i, actions[p, a]] = values[i, a]

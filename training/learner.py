@@ -117,9 +117,10 @@ class Learner:
         )
         own = [*self.network.parameters(), *(self.forecasts.parameters() if self.forecasts is not None else ())]
         critic = list(self.critic.parameters()) if self.critic is not None else []
-        self.parts = [part for part in (own, critic) if part]
-        """Parameters whose gradients are kept short together."""
         self.parameters = [*own, *critic]
+        self.sizes = [parameter.numel() for parameter in self.parameters]
+        self.part_sizes = [sum(self.sizes[: len(own)]), sum(self.sizes[len(own) :])]
+        """Lengths of the two parts of the gradient that are kept short apart: the policy's and the critic's."""
         self.optimizer = torch.optim.Adam(self.parameters, config.ppo.learning_rate, eps=1e-5, fused=True)
         self.undo = Undo(self.parameters, self.optimizer, config.ppo.max_kl)
         self.rollouts = self._make_rollouts()
@@ -316,14 +317,24 @@ class Learner:
         places of theirs, so that a minibatch is as mixed as one drawn row by row.
         """
         parts = self._each(lambda rollout: self._gradient(rollout, times, scale, total, imitating))
-        for parameter, *gradients in zip(self.parameters, *(part[0] for part in parts), strict=True):
-            parameter.grad = sum(gradients[1:], gradients[0])
-        self.ranks.add([parameter.grad for parameter in self.parameters if parameter.grad is not None])
-        norms = [nn.utils.clip_grad_norm_(part, self.config.ppo.max_gradient) for part in self.parts]
+        gradient = parts[0][0]
+        for other, _ in parts[1:]:
+            gradient += other
+        self.ranks.add([gradient])
+        norms = [self._clip(part) for part in gradient.split(self.part_sizes)]
+        for parameter, part in zip(self.parameters, gradient.split(self.sizes), strict=True):
+            parameter.grad = part.view_as(parameter)
         self.optimizer.step()
         sums = torch.stack([part[1] for part in parts]).sum(dim=0)
         sums[LOSSES.index("gradient_norm")] = norms[0] / self.ranks.size
         return sums
+
+    def _clip(self, gradient: torch.Tensor) -> float:
+        """Shorten a gradient, in place, to the length that it may have; returns its length before."""
+        norm = float(gradient.norm())
+        if norm > self.config.ppo.max_gradient:
+            gradient *= self.config.ppo.max_gradient / norm
+        return norm
 
     def _gradient(
         self,
@@ -332,8 +343,8 @@ class Learner:
         scale: tuple[torch.Tensor, ...],
         total: float,
         imitating: bool = False,
-    ) -> tuple[tuple[torch.Tensor, ...], torch.Tensor]:
-        """Gradient of the loss by the parameters, for some time steps of a thread's tables, and sums for the curves."""
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Gradient by all parameters, end to end, for some time steps of a thread's tables; and sums for the curves."""
         ppo, kept = self.config.ppo, rollout.learnt
         own = rollout.rows(times)
 
@@ -386,7 +397,7 @@ class Learner:
             with torch.no_grad():
                 slow = self.average.decide(observation)[0]
             loss = loss + ppo.average * (divergence(logits, slow, legal, count) @ weight)
-        gradients = torch.autograd.grad(loss, self.parameters)
+        gradient = torch.cat([part.flatten() for part in torch.autograd.grad(loss, self.parameters)])
         with torch.no_grad():
             change = log_probability - old_log_probability
             ratio = change.exp()
@@ -395,7 +406,7 @@ class Learner:
             group, groups = self.group_of_action[action], len(self.groups)
             means = torch.stack([policy_loss, squared, kl, clipped, torch.zeros((), device=self.device)])
             entropies = torch.bincount(group, entropy * weight, groups), torch.bincount(group, weight, groups)
-        return gradients, torch.cat([means, forecasts.detach(), *entropies]).cpu()
+        return gradient, torch.cat([means, forecasts.detach(), *entropies]).cpu()
 
     def state(self) -> dict[str, torch.Tensor]:
         """What `restore` needs besides the policy's weights and the rollouts, the same on all ranks."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import sqrt
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from torch.nn.functional import linear
 
 from envs.cards import SUITS
 from envs.game import Game
-from envs.suits import NO_ORDER, SuitTables, arrange, order_suits
+from envs.suits import NO_ORDER, SuitTables, arrange, order_suits, put_back, take_back, unpack_votes
 
 Suits = Literal["ranked", "fixed"]
 RANKED: Suits = "ranked"
@@ -69,11 +69,12 @@ class Inputs(nn.Module):
         self.suits = suits
         self.ordered = bool(suits.places.size)
         weights = np.zeros((suits.places.shape[1], len(SUITS)), np.int64)
-        weights[suits.features, suits.suits] = suits.weights
+        np.add.at(weights, suits.features, unpack_votes(suits.votes))
         # What follows from the layout is no weight to be kept in checkpoints.
         tables = {
             "weights": weights,
-            **{name: getattr(suits, name) for name in ("bonus", "orders", "places", "actions")},
+            "bonus": unpack_votes(suits.bonus).reshape(-1),
+            **{name: getattr(suits, name) for name in ("orders", "places", "actions")},
         }
         for name, table in tables.items():
             self.register_buffer(name, torch.from_numpy(table.astype(np.int64)), persistent=False)
@@ -116,7 +117,29 @@ class Inputs(nn.Module):
 
     def restore(self, logits: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
         """Logits (B, A) of arranged actions, by their numbers in the game."""
-        return logits.gather(1, self.actions[order]) if self.ordered else logits
+        if not self.ordered:
+            return logits
+        if logits.device.type == "cpu" and not torch.onnx.is_in_onnx_export():
+            return _PutBack.apply(logits, order, self.actions)  # type: ignore[no-any-return, no-untyped-call]
+        return logits.gather(1, self.actions[order])
+
+
+class _PutBack(torch.autograd.Function):
+    """`envs.suits.put_back`; as PyTorch's gather it takes five times as long."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: torch.Tensor, order: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(order, actions)
+        found = torch.empty_like(logits, memory_format=torch.contiguous_format)
+        put_back(logits.detach().numpy(), order.numpy(), actions.numpy(), found.numpy())
+        return found
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        order, actions = ctx.saved_tensors
+        found = torch.empty_like(grads[0], memory_format=torch.contiguous_format)
+        take_back(grads[0].contiguous().numpy(), order.numpy(), actions.numpy(), found.numpy())
+        return found, None, None
 
 
 class PolicyNetwork(nn.Module):

@@ -10,7 +10,7 @@ import pytest
 from envs.cards import SUITS
 from envs.game import GAMES, find_game
 from envs.layout import Block, Layout
-from envs.suits import NO_ORDER, ORDERS, SuitTables, arrange, find_order, order_suits
+from envs.suits import NO_ORDER, ORDERS, SuitTables, arrange, find_order, order_suits, put_back, take_back, unpack_votes
 from envs.vector import VectorEnv
 
 CARDS = tuple(rank + suit for suit in SUITS for rank in "78")
@@ -117,10 +117,26 @@ def test_suits_with_other_names_look_alike(name: str) -> None:
 def test_the_order_is_that_of_the_weights() -> None:
     suits, _, observations = tables("kachuful", num_players=3)
     for seen in observations[:64]:
-        votes = suits.bonus.copy()
-        np.add.at(votes, suits.suits, suits.weights * seen[suits.features])
+        votes = unpack_votes(suits.bonus)[0] + seen[suits.features].astype(np.int64) @ unpack_votes(suits.votes)
         expected = sorted(range(4), key=lambda suit: (-votes[suit], suit))
         assert ORDERS[find_order(seen, tuple(suits))] == tuple(expected)
+
+
+def test_what_is_said_of_arranged_actions_goes_back_to_theirs() -> None:
+    suits, _, observations = tables("kachuful")
+    logits = np.random.default_rng(1).random((len(observations), suits.actions.shape[1]), np.float32)
+    order = np.array([find_order(seen, tuple(suits)) for seen in observations])
+    back, again = np.zeros_like(logits), np.zeros_like(logits)
+    put_back(logits, order, suits.actions, back)
+    assert len(set(order)) > 3
+    assert (back == np.take_along_axis(logits, suits.actions[order], axis=1)).all()
+    take_back(back, order, suits.actions, again)
+    assert (again == logits).all()
+
+
+def test_more_rankings_than_can_be_counted_are_refused() -> None:
+    with pytest.raises(ValueError, match="4 rankings of suits are too many"):
+        order_suits(SMALL, CARDS, ("H", "hand", "hand", "hand"))
 
 
 def test_a_block_that_is_missing_is_named() -> None:
