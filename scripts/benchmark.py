@@ -15,7 +15,9 @@ raw_env, env  PettingZoo's agent loop over whole games, resets included; actions
 determinize   deals drawn for a seat, a thousand for each position, 8 to 23 moves after a game's beginning
 heuristic     whole games between copies of the last of the game's rule-based players
 train         the default training configuration end to end; matmul_share is the rate of the network's matrix products
-              over that of plain matrix products of the same shapes and precision, measured before and after
+              over that of plain matrix products of the same shapes and precision, measured before and after;
+              games_share is the part of the time that games, drawing of actions and advantages take
+train_float32, train_wide  the same in float32; with hidden layers of 512 units, as the agents in checkpoints/ have them
 train_vs_sb3  decisions learnt per second, playing and learning, beside those (sb3) of MaskablePPO of sb3-contrib, with
               the same network, epochs and threads, either as it is used: the defaults here, and there 2,048 decisions
               of eight environments in a DummyVecEnv and minibatches of 64. That one plays one seat against random
@@ -171,11 +173,16 @@ def report(args: Namespace, names: list[str]) -> None:
         digits = 0 if entry["median"] >= 1000 else 2
         figures = [f"{entry[key]:,.{digits}f}" for key in ("median", "min", "max")]
         table.add_row(name, *figures, meta["units"][name])
-        if "matmul_share" in entry:
-            table.caption = f"Training runs at {entry['matmul_share']:.0%} of the rate of plain matrix products."
     console = Console()
     console.print(table)
     for name, rate in entries.items():
+        if "matmul_share" in rate:
+            console.print(
+                f"{name}: at {rate['matmul_share']:.0%} of the rate of plain matrix products; games, drawing "
+                f"of actions and advantages take {rate['games_share']:.1%} of the time",
+                highlight=False,
+                soft_wrap=True,
+            )
         if "ratio" in rate:
             console.print(
                 f"{name}: {rate['median']:,.0f} decisions learnt per second, MaskablePPO {rate['sb3']:,.0f}: "

@@ -26,6 +26,8 @@ KINDS = (
     "determinize",
     "heuristic",
     "train",
+    "train_float32",
+    "train_wide",
     "train_vs_sb3",
     "train_vs_sb3_tuned",
 )

@@ -33,7 +33,7 @@ ENGINE_GAMES = 1024
 VECTOR_GAMES = 2048
 SB3, SB3_TUNED = "train_vs_sb3", "train_vs_sb3_tuned"
 """Measurements that need the extra ``plugins``."""
-BESIDE = ("matmul_share", "sb3", "ratio")
+BESIDE = ("matmul_share", "games_share", "sb3", "ratio")
 """Figures whose medians stand beside a rate."""
 SEARCH_POSITIONS = 20
 SEARCH_APART = 7
@@ -134,14 +134,33 @@ def env(game_name: str) -> Measurement:
 
 def train(game_name: str) -> Measurement:
     """The default training configuration, between two measurements of plain matrix products."""
+    from training.config import Config
+
+    return _beside_products(Config(game=game_name))
+
+
+def train_float32(game_name: str) -> Measurement:
+    """The same in float32."""
+    from training.config import Config, NetworkConfig
+
+    return _beside_products(Config(game=game_name, network=NetworkConfig(precision="float32")))
+
+
+def train_wide(game_name: str) -> Measurement:
+    """The same with hidden layers as wide as those of the agents that come with the package."""
+    from training.config import Config, NetworkConfig
+
+    return _beside_products(Config(game=game_name, network=NetworkConfig(hidden=[512, 512])))
+
+
+def _beside_products(config: Config) -> Measurement:
+    """Decisions of a run's settings per second, between two measurements of plain matrix products."""
     import torch
 
-    from training.config import Config
     from training.speed import measure as measure_training
 
-    config = Config(game=game_name)
     torch.set_num_threads(config.run.threads)
-    game = find_game(game_name)
+    game = find_game(config.game)
     features = game.layout(game.make_rules().num_players, config.pad_seats).size
     rows = config.rollout.tables * config.rollout.steps // config.ppo.minibatches
     dtype = getattr(torch, config.network.precision)
@@ -168,6 +187,7 @@ def train(game_name: str) -> Measurement:
         return {
             "rate": found["decisions_per_second"],
             "matmul_share": found["flops"] / rate,
+            "games_share": found["games_share"],
             "flops": found["flops"],
             "plain_flops": rate,
         }
@@ -319,6 +339,8 @@ MEASUREMENTS: dict[str, Callable[[str], Measurement]] = {
     "determinize": determinize,
     "heuristic": rule_player,
     "train": train,
+    "train_float32": train_float32,
+    "train_wide": train_wide,
     SB3: train_vs_sb3,
     SB3_TUNED: train_vs_sb3_tuned,
     "search/montecarlo": partial(search, agent=MonteCarlo()),

@@ -266,6 +266,8 @@ class Learner:
         curves["charts/learning_rate"] = rate
         curves["charts/SPS"] = float(choices) / seconds
         curves["charts/learning_share"] = 1 - (played - started) / seconds
+        networks = sum(rollout.network_seconds for rollout in self.rollouts) / len(self.rollouts)
+        curves["charts/games_share"] = max(0.0, played - started - networks) / seconds
         curves["time/play"] = played - started
         curves["time/learn"] = finished - played
         curves["time/update"] = seconds
@@ -321,8 +323,8 @@ class Learner:
         for other, _ in parts[1:]:
             gradient += other
         self.ranks.add([gradient])
-        norms = [self._clip(part) for part in gradient.split(self.part_sizes)]
-        for parameter, part in zip(self.parameters, gradient.split(self.sizes), strict=True):
+        norms = [self._clip(part) for part in torch.split(gradient, self.part_sizes)]
+        for parameter, part in zip(self.parameters, torch.split(gradient, self.sizes), strict=True):
             parameter.grad = part.view_as(parameter)
         self.optimizer.step()
         sums = torch.stack([part[1] for part in parts]).sum(dim=0)

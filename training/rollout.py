@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
@@ -159,6 +160,8 @@ class Rollout:
         """(N, seats, K) the game's statistics, summed over those rounds."""
         self.single_rounds: list[tuple[np.ndarray, np.ndarray]] = []
         """Tables (m,) and statistics (m, seats, K) of the rounds that ended alone in a step, for `Game.breakdown`."""
+        self.network_seconds = 0.0
+        """How long networks were evaluated in the last call of `collect`."""
         self._single = np.zeros((steps, n, seats) if outcomes else (0, n, seats), np.int16)
         """Outcomes of the rounds that ended alone in a step, -1 for others."""
         self._options = env.rules.record()
@@ -204,6 +207,7 @@ class Rollout:
         self.statistics[:] = 0
         self.rounds[:] = 0
         self.single_rounds.clear()
+        self.network_seconds = 0.0
         for t in range(len(seen)):
             seen[t].copy_(torch.from_numpy(self.batch.state if self._with_state else self.batch.observation))
             self.turn[t] = self.batch.turn
@@ -211,7 +215,9 @@ class Rollout:
             states = self.env.get_state() if needs_states else self._no_states
             if len(kept.playout):
                 self._play_out(t, states, reward_scale)
+            before = time.perf_counter()
             logits = self._logits(actor, judge, t)
+            self.network_seconds += time.perf_counter() - before
             choose_actions(logits, uniform[t], legal[t], count[t], choice[t], action[t], log_probability[t])
             if teacher is not None:
                 asked = teacher.act(Asked(self.env.game, self.env.rules, states))
@@ -236,7 +242,9 @@ class Rollout:
             if self.outcomes:
                 self._note_outcomes(t)
         if isinstance(critic, Critic):
+            before = time.perf_counter()
             self._judge(copy.deepcopy(critic).to(critic.dtype))
+            self.network_seconds += time.perf_counter() - before
         if self.outcomes:
             seat_outcomes(self.turn, self.ended, self._single, kept.outcome.numpy())
         seat_advantages(

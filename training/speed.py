@@ -24,18 +24,21 @@ def measure(config: Config, seconds: float) -> dict[str, Any]:
         ``choices_per_second``: those that the network decided; ``moves_per_choice``: the ratio, counted at the start;
         ``flops``: useful floating-point operations of the networks' linear layers per second (two for a multiplication
         and its addition): forward while playing, forward and backward while learning, no gradient of the input;
-        ``learning_share``: part of the time spent learning.
+        ``learning_share``: part of the time spent learning; ``games_share``: part of it spent on the games, on drawing
+        actions and on advantages, which is all of playing but the network.
     """
     trainer = Trainer(config)
     ratio = _moves_per_choice(trainer)
     trainer.update()
-    choices, learning = 0, 0.0
+    choices, learning, games = 0, 0.0, 0.0
     started = time.perf_counter()
     while (elapsed := time.perf_counter() - started) < seconds or not choices:
         before = time.perf_counter()
         curves = trainer.update()
         choices += sum(rollout.choices() for rollout in trainer.rollouts)
-        learning += curves["charts/learning_share"] * (time.perf_counter() - before)
+        spent = time.perf_counter() - before
+        learning += curves["charts/learning_share"] * spent
+        games += curves["charts/games_share"] * spent
     forward, both = flops(trainer)
     return {
         "decisions_per_second": ratio * choices / elapsed,
@@ -43,6 +46,7 @@ def measure(config: Config, seconds: float) -> dict[str, Any]:
         "moves_per_choice": ratio,
         "flops": (forward + config.ppo.epochs * both) * choices / elapsed,
         "learning_share": learning / elapsed,
+        "games_share": games / elapsed,
     }
 
 
