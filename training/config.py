@@ -89,6 +89,9 @@ class RolloutConfig:
     rule_playouts: int = 0
     """With lookahead policy: decisions, from the start or from the end of an imitation on, in which the strongest rule
     player still moves the learner's seats in playouts, which is quicker."""
+    playout_hidden: list[int] = field(default_factory=list)
+    """With lookahead policy: widths of the hidden layers of a quicker network, which learns to do as the policy does
+    and moves the learner's seats in playouts instead of it; [] for none."""
     lookahead_least: float = 0.0
     """With lookahead: chance that the policy must give an action for it to be played out; decisions with but one such
     action teach nothing. Above 0 it takes ppo.temperature 0."""
@@ -110,6 +113,10 @@ class RolloutConfig:
         check_int("rollout.rule_playouts", self.rule_playouts, 0)
         check_int("rollout.snapshot_decisions", self.snapshot_decisions, 1)
         check_int("rollout.scatter", self.scatter, 0)
+        for width in self.playout_hidden:
+            check_int("rollout.playout_hidden", width, 1)
+        if self.playout_hidden and self.lookahead != "policy":
+            raise ValueError("option rollout.playout_hidden is not possible: it takes rollout.lookahead policy")
         _check_number("rollout.lookahead_least", self.lookahead_least, 0, 1)
         _check_number("rollout.round_spread", self.round_spread, 0, above=True)
         _check_number("rollout.round_edge", self.round_edge, 0)

@@ -44,6 +44,8 @@ CREDIT_EVERY = 10
 """Updates from one measurement of credit to the next."""
 LOSSES = ("policy_loss", "value_loss", "approx_kl", "clipfrac", "gradient_norm")
 """Curves of every update, as CleanRL names them."""
+MIMICKED = 4
+"""One of so many decisions is shown to the network that learns to do as the policy does: it needs few."""
 
 
 @contextmanager
@@ -97,7 +99,15 @@ class Learner:
         elif config.network.critic == "playout":
             self.critic = PlayoutCritic(config.network.hidden[-1], precision, self.generator)
         self.state_inputs = Inputs(self.network.dtype, states)
-        for module in (self.network, self.forecasts, self.critic, self.state_inputs):
+        mimic = config.rollout.playout_hidden
+        self.mimic = (
+            make_policy_network(
+                self.game, seats, config.pad_seats, mimic, config.network.suits, precision, self.generator
+            )
+            if mimic
+            else None
+        )
+        for module in (self.network, self.forecasts, self.critic, self.mimic, self.state_inputs):
             if module is not None:
                 module.to(self.device)
         self.teacher = (
@@ -116,11 +126,11 @@ class Learner:
             else None
         )
         own = [*self.network.parameters(), *(self.forecasts.parameters() if self.forecasts is not None else ())]
-        critic = list(self.critic.parameters()) if self.critic is not None else []
-        self.parameters = [*own, *critic]
+        parts = [own, *(list(part.parameters()) for part in (self.critic, self.mimic) if part is not None)]
+        self.parameters = [parameter for part in parts for parameter in part]
         self.sizes = [parameter.numel() for parameter in self.parameters]
-        self.part_sizes = [sum(self.sizes[: len(own)]), sum(self.sizes[len(own) :])]
-        """Lengths of the two parts of the gradient that are kept short apart: the policy's and the critic's."""
+        self.part_sizes = [sum(parameter.numel() for parameter in part) for part in parts]
+        """Lengths of the parts of the gradient that are kept short apart: the policy's, the critic's, the mimic's."""
         self.optimizer = torch.optim.Adam(self.parameters, config.ppo.learning_rate, eps=1e-5, fused=True)
         self.undo = Undo(self.parameters, self.optimizer, config.ppo.max_kl)
         self.rollouts = self._make_rollouts()
@@ -227,7 +237,9 @@ class Learner:
             rollout.lookahead = self.schedules.lookahead(self.decisions)
 
         batches = self._each(
-            lambda rollout: rollout.collect(self.network, ppo.gae_lambda, ppo.reward_scale, self.critic, teacher)
+            lambda rollout: rollout.collect(
+                self.network, ppo.gae_lambda, ppo.reward_scale, self.critic, teacher, self.mimic
+            )
         )
         played = time.perf_counter()
         scale, explained = self._scale(batches)
@@ -236,7 +248,7 @@ class Learner:
         self.ranks.add([closed, choices])
 
         self.undo.remember()
-        sums = torch.zeros(len(LOSSES) + len(self.forecasting.outputs) + 2 * len(self.groups))
+        sums = torch.zeros(1 + len(LOSSES) + len(self.forecasting.outputs) + 2 * len(self.groups))
         steps = self.config.rollout.steps
         for _ in range(ppo.epochs):
             for times in torch.randperm(steps, generator=self.generator).view(ppo.minibatches, -1):
@@ -259,7 +271,9 @@ class Learner:
         self.seconds += seconds
         names = (*LOSSES, *(f"forecast_{name}" for name in self.forecasting.outputs))
         curves = {f"losses/{name}": float(value) for name, value in zip(names, sums, strict=False)}
-        for name, total, share in zip(self.groups, *sums[len(names) :].view(2, -1).tolist(), strict=True):
+        if self.mimic is not None:
+            curves["losses/mimic_loss"] = float(sums[-1])
+        for name, total, share in zip(self.groups, *sums[len(names) : -1].view(2, -1).tolist(), strict=True):
             if share > 0:
                 curves[f"losses/entropy/{name}"] = total / share
         curves["losses/explained_variance"] = explained
@@ -354,17 +368,15 @@ class Learner:
             found = tensor[times].flatten(0, 1)
             return found if own is None else found[own]
 
-        def inputs(name: str, network_inputs: Inputs) -> Prepared:
-            return rollout.inputs(times, network_inputs, name).rows(own)
-
         columns = (kept.legal, kept.count, kept.choice, kept.action, kept.log_probability, kept.value, kept.advantage)
         legal, count, choice, action, old_log_probability, old_value, advantage = map(pick, columns)
         weight = pick(kept.closed) / total
         target = advantage + old_value
         advantage = (advantage - scale[0]) / scale[1]
 
-        observation = inputs("observation", self.network.inputs)
-        state = inputs("state", self.state_inputs) if kept.state.shape[2] else observation
+        everything = rollout.inputs(times, self.network.inputs, "observation")
+        observation = everything.rows(own)
+        state = rollout.inputs(times, self.state_inputs, "state").rows(own) if kept.state.shape[2] else observation
         hidden = self.network.trunk_output(observation)
         logits, value = self.network.heads_output(hidden, observation.order)
         log_probability, entropy = chosen_log_probability_and_entropy(logits, legal, count, choice)
@@ -399,6 +411,8 @@ class Learner:
             with torch.no_grad():
                 slow = self.average.decide(observation)[0]
             loss = loss + ppo.average * (divergence(logits, slow, legal, count) @ weight)
+        mimicked = self._mimic_loss(rollout, times, everything)
+        loss = loss + mimicked
         gradient = torch.cat([part.flatten() for part in torch.autograd.grad(loss, self.parameters)])
         with torch.no_grad():
             change = log_probability - old_log_probability
@@ -408,7 +422,20 @@ class Learner:
             group, groups = self.group_of_action[action], len(self.groups)
             means = torch.stack([policy_loss, squared, kl, clipped, torch.zeros((), device=self.device)])
             entropies = torch.bincount(group, entropy * weight, groups), torch.bincount(group, weight, groups)
-        return gradient, torch.cat([means, forecasts.detach(), *entropies]).cpu()
+        sums = torch.cat([means, forecasts.detach(), *entropies, mimicked.detach()[None]])
+        return gradient, sums.cpu()
+
+    def _mimic_loss(self, rollout: Rollout, times: torch.Tensor, observations: Prepared) -> torch.Tensor:
+        """This thread's share of the cross-entropy of the actions chosen in some time steps and the mimic's; or 0."""
+        if self.mimic is None:
+            return torch.zeros((), device=self.device)
+        kept = rollout.learnt
+        some = slice(None, None, MIMICKED)
+        seen = Prepared(observations.inputs[some], observations.order[some])
+        legal, count, choice = (x[times].flatten(0, 1)[some] for x in (kept.legal, kept.count, kept.choice))
+        chosen, _ = chosen_log_probability_and_entropy(self.mimic.decide(seen)[0], legal, count, choice)
+        own = torch.from_numpy(rollout.own[times.numpy()]).flatten()[some].to(self.device)
+        return -(chosen * own).sum() * MIMICKED / (len(times) * self.config.rollout.tables * self.ranks.size)
 
     def state(self) -> dict[str, torch.Tensor]:
         """What `restore` needs besides the policy's weights and the rollouts, the same on all ranks."""
@@ -423,7 +450,9 @@ class Learner:
 
     def _companions(self) -> dict[str, nn.Module]:
         """Networks beside the policy that a checkpoint keeps for the trainer alone."""
-        modules = {"critic": self.critic, "forecasts": self.forecasts, "average": self.average}
+        modules = {
+            "critic": self.critic, "forecasts": self.forecasts, "average": self.average, "mimic": self.mimic,
+        }  # fmt: skip
         return {name: module for name, module in modules.items() if module is not None}
 
     def restore(self, training: Mapping[str, torch.Tensor], updated: bool) -> None:

@@ -14,7 +14,7 @@ import torch
 from envs.agents import Agent
 from envs.agents import Decisions as Asked
 from envs.search.lookahead import action_outcomes, lookahead_memory, position_values
-from envs.search.policy import NO_NETWORK, POLICY, join_layers, policy_memory
+from envs.search.policy import NO_NETWORK, POLICY, Network, join_layers, policy_memory
 from envs.vector import VectorEnv
 from training.frozen import Frozen
 from training.network import Critic, Inputs, PlayoutCritic, PolicyNetwork, Prepared
@@ -180,6 +180,7 @@ class Rollout:
         reward_scale: float = 1.0,
         critic: Critic | PlayoutCritic | None = None,
         teacher: Agent | None = None,
+        mimic: PolicyNetwork | None = None,
     ) -> Decisions:
         """Play T decisions of each table and estimate their advantages.
 
@@ -189,6 +190,7 @@ class Rollout:
             reward_scale: factor from rewards to what is learnt.
             critic: estimates the values from whole states, or with playouts; None: the network does.
             teacher: decides instead of the network, to be imitated; nothing is then looked ahead.
+            mimic: moves the learner's seats in playouts by a policy; None: the network does.
         """
         kept = self.decisions
         views = (kept.legal, kept.count, kept.choice, kept.action, kept.log_probability)
@@ -196,7 +198,7 @@ class Rollout:
         seen = kept.state if self._with_state else kept.observation
         actor = copy.deepcopy(network).to(network.dtype)  # converts the weights once, not at each step
         policy = policy_memory(
-            join_layers(network.policy_layers(), network.inputs.suits) if self.lookahead == "policy" else NO_NETWORK,
+            _joined(mimic or network) if self.lookahead == "policy" else NO_NETWORK,
             self.env.pad_seats,
         )
         needs_states = (
@@ -378,6 +380,11 @@ class Rollout:
         if self.generator is not None:
             self.generator.set_state(state["generator"])
         self.batch = self.env.set_state(games.reshape(-1).view(states.dtype))
+
+
+def _joined(network: PolicyNetwork) -> Network:
+    """A network for compiled code."""
+    return join_layers(network.policy_layers(), network.inputs.suits)
 
 
 def _seat_policies(tables: Tables, policies: Sequence[Frozen]) -> np.ndarray:
