@@ -153,7 +153,7 @@ class PPOConfig:
     reward_scale: float = 0.1
     """Factor on rewards while learning; a round's reward should become about 1."""
     max_gradient: float = 0.5
-    """Longest gradient; longer ones are scaled down to this norm (the critic's of whole deals by itself)."""
+    """Longest gradient; longer ones are scaled down to this norm (the critic's and the mimic's by themselves)."""
     temperature: float = 0.25
     """With rollout.lookahead: loss of outcome, in the spread of all outcomes, by which an action becomes e times less
     likely. 0: the mean outcome of the policy is raised instead."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,17 +12,16 @@ from typing import TypeVar
 
 import numpy as np
 import torch
-from torch import nn
 
 from envs.agents import find_agent
 from envs.game import find_game
 from envs.vector import VectorEnv
-from training.checkpoint import start_from
 from training.config import Config
 from training.credit import credit
-from training.forecasts import Forecasting, Seen
+from training.forecasts import Seen
 from training.frozen import Snapshots, load_frozen
-from training.network import Critic, Forecasts, Inputs, PlayoutCritic, Prepared, make_policy_network, suit_tables
+from training.models import Models
+from training.network import Critic, PlayoutCritic, Prepared
 from training.objective import WinChances
 from training.opponents import SNAPSHOT, seat_tables
 from training.ppo import (
@@ -79,45 +77,16 @@ class Learner:
         self.rules = self.game.make_rules(**config.rules)
         self.device = self._choose_device()
         self.generator = torch.Generator().manual_seed(config.seed)
-        seats, precision = self.rules.num_players, config.network.precision
-        self.network = make_policy_network(
-            self.game, seats, config.pad_seats, config.network.hidden, config.network.suits, precision, self.generator
-        )
-        if config.network.start is not None:
-            start_from(self.network, config.network.start, self.game, self.rules, config.pad_seats)
-        self.forecasting = Forecasting(self.game, seats, config.pad_seats, config.auxiliary)
-        self.forecasts = (
-            Forecasts(config.network.hidden[-1], self.forecasting.outputs, precision, self.generator)
-            if self.forecasting.outputs
-            else None
-        )
-        states = suit_tables(self.game, seats, config.pad_seats, config.network.suits, state=True)
-        self.critic: Critic | PlayoutCritic | None = None
-        if config.network.critic == "deal":
-            size = self.game.state_layout(seats, config.pad_seats).size
-            self.critic = Critic(size, config.network.critic_hidden, precision, self.generator, states)
-        elif config.network.critic == "playout":
-            self.critic = PlayoutCritic(config.network.hidden[-1], precision, self.generator)
-        self.state_inputs = Inputs(self.network.dtype, states)
-        mimic = config.rollout.playout_hidden
-        self.mimic = (
-            make_policy_network(
-                self.game, seats, config.pad_seats, mimic, config.network.suits, precision, self.generator
-            )
-            if mimic
-            else None
-        )
-        for module in (self.network, self.forecasts, self.critic, self.mimic, self.state_inputs):
-            if module is not None:
-                module.to(self.device)
+        self.models = models = Models(config, self.game, self.rules, self.generator, self.device)
+        self.network, self.critic, self.mimic = models.policy, models.critic, models.mimic
+        self.forecasting, self.forecasts, self.average = models.forecasting, models.forecasts, models.average
         self.teacher = (
             find_agent(config.imitation.player or self.game.rule_players[-1], self.game)
             if config.imitation.decisions
             else None
         )
-        self.average = copy.deepcopy(self.network).requires_grad_(False) if config.ppo.average > 0 else None
         opponents = config.rollout.opponents
-        self.frozen = load_frozen(opponents, self.game, self.rules, config.pad_seats, precision)
+        self.frozen = load_frozen(opponents, self.game, self.rules, config.pad_seats, config.network.precision)
         for policy in self.frozen:
             policy.network.to(self.device)
         self.snapshots = (
@@ -125,12 +94,7 @@ class Learner:
             if opponents.get(SNAPSHOT, 0) > 0
             else None
         )
-        own = [*self.network.parameters(), *(self.forecasts.parameters() if self.forecasts is not None else ())]
-        parts = [own, *(list(part.parameters()) for part in (self.critic, self.mimic) if part is not None)]
-        self.parameters = [parameter for part in parts for parameter in part]
-        self.sizes = [parameter.numel() for parameter in self.parameters]
-        self.part_sizes = [sum(parameter.numel() for parameter in part) for part in parts]
-        """Lengths of the parts of the gradient that are kept short apart: the policy's, the critic's, the mimic's."""
+        self.parameters = models.parameters
         self.optimizer = torch.optim.Adam(self.parameters, config.ppo.learning_rate, eps=1e-5, fused=True)
         self.undo = Undo(self.parameters, self.optimizer, config.ppo.max_kl)
         self.rollouts = self._make_rollouts()
@@ -337,8 +301,8 @@ class Learner:
         for other, _ in parts[1:]:
             gradient += other
         self.ranks.add([gradient])
-        norms = [self._clip(part) for part in torch.split(gradient, self.part_sizes)]
-        for parameter, part in zip(self.parameters, torch.split(gradient, self.sizes), strict=True):
+        norms = [self._clip(part) for part in torch.split(gradient, self.models.part_sizes)]
+        for parameter, part in zip(self.parameters, torch.split(gradient, self.models.sizes), strict=True):
             parameter.grad = part.view_as(parameter)
         self.optimizer.step()
         sums = torch.stack([part[1] for part in parts]).sum(dim=0)
@@ -376,7 +340,9 @@ class Learner:
 
         everything = rollout.inputs(times, self.network.inputs, "observation")
         observation = everything.rows(own)
-        state = rollout.inputs(times, self.state_inputs, "state").rows(own) if kept.state.shape[2] else observation
+        state = (
+            rollout.inputs(times, self.models.state_inputs, "state").rows(own) if kept.state.shape[2] else observation
+        )
         hidden = self.network.trunk_output(observation)
         logits, value = self.network.heads_output(hidden, observation.order)
         log_probability, entropy = chosen_log_probability_and_entropy(logits, legal, count, choice)
@@ -442,18 +408,11 @@ class Learner:
         found = {"generator": self.generator.get_state()}
         for k, state in self.optimizer.state_dict()["state"].items():
             found |= {f"optimizer.{k}.{name}": tensor for name, tensor in state.items()}
-        for name, module in self._companions().items():
+        for name, module in self.models.companions().items():
             found |= {f"{name}.{key}": tensor for key, tensor in module.state_dict().items()}
         if self.snapshots is not None:
             found |= {f"snapshots.{key}": tensor for key, tensor in self.snapshots.state().items()}
         return found
-
-    def _companions(self) -> dict[str, nn.Module]:
-        """Networks beside the policy that a checkpoint keeps for the trainer alone."""
-        modules = {
-            "critic": self.critic, "forecasts": self.forecasts, "average": self.average, "mimic": self.mimic,
-        }  # fmt: skip
-        return {name: module for name, module in modules.items() if module is not None}
 
     def restore(self, training: Mapping[str, torch.Tensor], updated: bool) -> None:
         """Go on where another learner of the same settings was.
@@ -476,7 +435,7 @@ class Learner:
                 optimizer["state"][k] = {name: training[f"optimizer.{k}.{name}"] for name in names}
             self.optimizer.load_state_dict(optimizer)
         self.generator.set_state(training["generator"])
-        for name, module in self._companions().items():
+        for name, module in self.models.companions().items():
             module.load_state_dict(part(f"{name}."))
         if self.snapshots is not None:
             self.snapshots.restore(part("snapshots."))

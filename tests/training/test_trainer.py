@@ -93,7 +93,7 @@ def check_threads_add_up(halved: Trainer, alone: Trainer) -> None:
         getattr(whole.decisions, name).copy_(joined)
     joint = halved._gradient(whole, times, scale, total)[0]
     idle = set(halved.mimic.value.parameters()) if halved.mimic is not None else set()
-    for parameter, part in zip(halved.parameters, joint.split(halved.sizes), strict=True):
+    for parameter, part in zip(halved.parameters, joint.split(halved.models.sizes), strict=True):
         assert (part.abs().max() > 0) == (parameter not in idle)
     assert torch.allclose(joint, parts[0] + parts[1], atol=1e-6)
 
