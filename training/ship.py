@@ -168,8 +168,12 @@ def how_it_learnt(config: dict[str, Any]) -> str:
         "rule": "comparing playouts by the strongest rule player",
         "policy": "comparing playouts by itself",
     }[rollout["lookahead"]]
+    if rollout.get("playout_hidden"):  # configurations of earlier versions do not name it
+        learning = "comparing playouts by a small network that mimics it"
     aim = " to win the game" if rollout["objective"] == "win" else ""
-    return f"{first}{learning}{aim}; tables: {tables}"
+    asked = [name for name, weight in config.get("auxiliary", {}).items() if weight > 0]
+    foreseen = f", foreseeing {' and '.join(asked)}" if asked else ""
+    return f"{first}{learning}{aim}{foreseen}; tables: {tables}"
 
 
 def card(shipment: Shipment) -> str:

@@ -251,3 +251,8 @@ def test_the_card_says_how_it_learnt() -> None:
         "4,000,000 decisions of imitation, then comparing playouts by itself to win the game; "
         "tables: 75% self, 25% heuristic"
     )
+    rollout |= {"playout_hidden": [8], "objective": "points"}
+    assert how_it_learnt(config | {"auxiliary": {"outcome": 0.0, "holders": 0.5}}) == (
+        "4,000,000 decisions of imitation, then comparing playouts by a small network that mimics it, "
+        "foreseeing holders; tables: 75% self, 25% heuristic"
+    )
