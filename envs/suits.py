@@ -24,6 +24,7 @@ _STEP = 64
 """How much more a ranking counts than the next: more than any seat holds of a suit."""
 _BITS = 16
 """For each suit's sum of votes: all four are added up as one number."""
+_MASK = (1 << _BITS) - 1
 
 
 class SuitTables(NamedTuple):
@@ -98,7 +99,7 @@ def order_suits(layout: Layout, action_names: Sequence[str], ranking: Sequence[s
 
 def unpack_votes(votes: np.ndarray) -> np.ndarray:
     """(K, 4) int64: what votes (K,) of `SuitTables` count for each suit."""
-    return (votes[:, None] >> (_BITS * np.arange(len(SUITS)))) & ((1 << _BITS) - 1)
+    return (votes[:, None] >> (_BITS * np.arange(len(SUITS)))) & _MASK
 
 
 def _exchange(labels: Sequence[str], order: Sequence[int]) -> np.ndarray:
@@ -128,7 +129,8 @@ def find_order(observation: Any, tables: Any) -> int:
     total = bonus[0]
     for k in range(features.shape[0]):
         total += votes[k] * observation[features[k]]
-    a, b, c, d = total & 0xFFFF, (total >> 16) & 0xFFFF, (total >> 32) & 0xFFFF, (total >> 48) & 0xFFFF
+    a, b = total & _MASK, (total >> _BITS) & _MASK
+    c, d = (total >> (2 * _BITS)) & _MASK, (total >> (3 * _BITS)) & _MASK
     code = int(a >= b) | (int(a >= c) << 1) | (int(a >= d) << 2) | (int(b >= c) << 3) | (int(b >= d) << 4)
     return int(orders[code | (int(c >= d) << 5)])
 
@@ -155,7 +157,14 @@ def arrange(observations: Any, tables: Any, one: Any, order: Any, out: Any) -> N
 
 @jit
 def put_back(values: Any, order: Any, actions: Any, out: Any) -> None:
-    """Write what is said of arranged actions (B, A) by the actions' numbers in the game, by the orders (B,)."""
+    """Write what is said of arranged actions by the actions' numbers in the game.
+
+    Args:
+        values: (B, A) numbers of the arranged actions.
+        order: (B,) int64, index into `ORDERS`.
+        actions: (24, A) int64, `SuitTables.actions`.
+        out: (B, A) output.
+    """
     for i in range(values.shape[0]):
         p = order[i]
         for a in range(values.shape[1]):
@@ -164,7 +173,7 @@ def put_back(values: Any, order: Any, actions: Any, out: Any) -> None:
 
 @jit
 def take_back(values: Any, order: Any, actions: Any, out: Any) -> None:
-    """The inverse of `put_back`."""
+    """The inverse of `put_back`, which says what the arguments are."""
     for i in range(values.shape[0]):
         p = order[i]
         for a in range(values.shape[1]):

@@ -13,6 +13,7 @@ from torch.nn.functional import linear
 
 from envs.cards import SUITS
 from envs.game import Game
+from envs.search.policy import Network, join_layers
 from envs.suits import NO_ORDER, SuitTables, arrange, order_suits, put_back, take_back, unpack_votes
 
 Suits = Literal["ranked", "fixed"]
@@ -210,6 +211,10 @@ class PolicyNetwork(nn.Module):
         parts = [(layer.weight.data, layer.bias.data) for layer in trunk]
         parts.append((torch.cat([head.weight for head in heads]), torch.cat([head.bias for head in heads])))
         return [(weight.cpu().numpy(), bias.cpu().numpy()) for weight, bias in parts]
+
+    def joined(self) -> Network:
+        """The policy for compiled code (see `envs.search.policy`)."""
+        return join_layers(self.policy_layers(), self.inputs.suits)
 
     def flops(self) -> tuple[int, int]:
         """See `count_flops`."""

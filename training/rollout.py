@@ -14,7 +14,7 @@ import torch
 from envs.agents import Agent
 from envs.agents import Decisions as Asked
 from envs.search.lookahead import action_outcomes, lookahead_memory, position_values
-from envs.search.policy import NO_NETWORK, POLICY, Network, join_layers, policy_memory
+from envs.search.policy import NO_NETWORK, POLICY, policy_memory
 from envs.vector import VectorEnv
 from training.frozen import Frozen
 from training.network import Critic, Inputs, PlayoutCritic, PolicyNetwork, Prepared
@@ -198,7 +198,7 @@ class Rollout:
         seen = kept.state if self._with_state else kept.observation
         actor = copy.deepcopy(network).to(network.dtype)  # converts the weights once, not at each step
         policy = policy_memory(
-            _joined(mimic or network) if self.lookahead == "policy" else NO_NETWORK,
+            (mimic or network).joined() if self.lookahead == "policy" else NO_NETWORK,
             self.env.pad_seats,
         )
         needs_states = (
@@ -380,11 +380,6 @@ class Rollout:
         if self.generator is not None:
             self.generator.set_state(state["generator"])
         self.batch = self.env.set_state(games.reshape(-1).view(states.dtype))
-
-
-def _joined(network: PolicyNetwork) -> Network:
-    """A network for compiled code."""
-    return join_layers(network.policy_layers(), network.inputs.suits)
 
 
 def _seat_policies(tables: Tables, policies: Sequence[Frozen]) -> np.ndarray:

@@ -19,7 +19,7 @@ from envs.agents import Decisions
 from envs.game import Game
 from envs.options import check_choice, check_int, fail
 from envs.search.flat import decide_flat, flat_memory
-from envs.search.policy import NO_NETWORK, POLICY, Network, join_layers, policy_memory
+from envs.search.policy import NO_NETWORK, POLICY, Network, policy_memory
 from envs.search.tree import decide_tree, tree_memory
 
 if TYPE_CHECKING:
@@ -94,11 +94,7 @@ class Search:
 
     @cached_property
     def _network(self) -> Network:
-        return (
-            join_layers(self._policy.network.policy_layers(), self._policy.network.inputs.suits)
-            if self._policy
-            else NO_NETWORK
-        )
+        return self._policy.network.joined() if self._policy else NO_NETWORK
 
     def check_game(self, game: Game) -> None:
         """Raise ValueError where the prior cannot be used, or was made for another game."""

@@ -11,6 +11,7 @@ import torch
 from test_trainer import check_threads_add_up, tiny, weights
 
 from training.config import Config, ImitationConfig, RolloutConfig
+from training.opponents import SNAPSHOT
 from training.trainer import Trainer
 
 
@@ -63,6 +64,23 @@ def test_the_policy_learns_the_same_from_a_mimic_of_another_size_while_it_imitat
         trainer.generator.manual_seed(1)
         trainer.update()
     assert torch.equal(*map(weights, trainers))
+
+
+def test_the_mimic_is_not_shown_what_others_decide() -> None:
+    config = mimicking()
+    rollout = replace(config.rollout, opponents={"self": 1.0, SNAPSHOT: 3.0}, learner_seats=1)
+    trainer = Trainer(replace(config, rollout=rollout))
+    (played,) = trainer.rollouts
+    played.collect(trainer.network, 0.9, 0.1, mimic=trainer.mimic)
+    times = torch.arange(16)
+    choice, own = played.learnt.choice, torch.from_numpy(played.own)
+    seen = played.inputs(times, trainer.network.inputs)
+    before = trainer._mimic_loss(played, times, seen)
+    assert 0 < int(own.sum()) < own.numel()
+    choice[~own] = 0
+    assert torch.equal(trainer._mimic_loss(played, times, seen), before)
+    choice[own] = 0
+    assert not torch.equal(trainer._mimic_loss(played, times, seen), before)
 
 
 def test_mimics_add_up_to_one_gradient_over_threads() -> None:

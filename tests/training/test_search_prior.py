@@ -39,7 +39,7 @@ def some_decisions(game: Game, count: int = 20, seats: int | None = None, **rule
 def memory_of(path: str) -> tuple[Any, ...]:
     """A checkpoint's policy as the compiled search takes it."""
     policy = load_policy(path)
-    return policy_memory(join_layers(policy.network.policy_layers(), policy.network.inputs.suits), policy.pad_seats)
+    return policy_memory(policy.network.joined(), policy.pad_seats)
 
 
 @pytest.mark.parametrize("hidden", [[24, 16], [16, 24, 8], [8]], ids=str)
