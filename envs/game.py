@@ -48,6 +48,8 @@ COMMON_FIELDS: list[Any] = [
 """Fields that every state record begins with. Records have no padding: they are compared and hashed as bytes."""
 
 
+MOST_PAST = 64
+"""Decisions that `past` may write: no round has more."""
 NO_END = 1 << 30
 """What `left` returns where no end of the round is in sight."""
 
@@ -58,14 +60,24 @@ def _no_end(state: Any, rules: Any) -> int:
 
 
 @jit
-def _no_evidence(state: Any, rules: Any, seat: int, moves: bool, spare: Any) -> float:
+def _no_past(state: Any, rules: Any, seat: int, moves: bool, records: Any, actions: Any) -> int:
+    return 0
+
+
+@jit
+def _no_judgement(record: Any, rules: Any, state: Any, action: int) -> float:
     return 0.0
+
+
+@jit
+def _no_exchange(state: Any, rules: Any, seat: int, plan: Any, key: int) -> bool:
+    return False
 
 
 class Engine(NamedTuple):
     """A game's own functions, compiled by `envs.jit.jit`; what each does stands at the function of that name below.
 
-    The last two only help the search and may be left out.
+    The last four only help the search and may be left out.
     """
 
     new_game: Callable[..., Any]
@@ -84,7 +96,9 @@ class Engine(NamedTuple):
     full_features: Callable[..., Any]
     rule_player: Callable[..., Any]
     left: Callable[..., Any] = _no_end
-    plausibility: Callable[..., Any] = _no_evidence
+    past: Callable[..., Any] = _no_past
+    judge: Callable[..., Any] = _no_judgement
+    exchange: Callable[..., Any] = _no_exchange
 
 
 _ENGINES: dict[Any, Engine] = {}
@@ -191,12 +205,29 @@ def left(state: Any, rules: Any) -> int:
 
 
 @_contract
-def plausibility(state: Any, rules: Any, seat: int, moves: bool, spare: Any) -> float:
-    """How well a full state explains what the others did before `seat` decides: a log weight, 0 at best.
+def exchange(state: Any, rules: Any, seat: int, plan: Any, key: int) -> bool:
+    """Exchange two cards that `seat` does not see in a full state, in place; False: nothing has changed.
 
-    What they did is compared with what the strongest rule-based player would have done with these cards: bids, and
-    with `moves` all else that the record remembers; each step of difference, or other move, costs 1. ``spare[:2]`` are
-    other records, to be overwritten.
+    What comes of it is a deal that `determinize` may draw, and an exchange is as likely as the one that undoes it. The
+    plan and the key are as there.
+    """
+
+
+@_contract
+def past(state: Any, rules: Any, seat: int, moves: bool, records: Any, actions: Any) -> int:
+    """Write the decisions of this round, in a full state, that tell `seat` of the others' hands; returns their count.
+
+    Of each: to ``records`` what the seat that decided saw, without any hand, and to ``actions`` (int64) what it did.
+    They are bids and, with `moves`, all else that the record remembers; `seat` itself is left out. There is room for
+    `MOST_PAST`.
+    """
+
+
+@_contract
+def judge(record: Any, rules: Any, state: Any, action: int) -> float:
+    """Steps between a past action and that of the strongest rule-based player, with the hands of a full state.
+
+    The record is one that `past` has written; hands are put into it. Bids differ by so many steps, other moves by one.
     """
 
 

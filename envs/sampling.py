@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from envs.cards import random_below, random_bits
-from envs.jit import jit, lowest_bit, popcount
+from envs.jit import jit, lowest_bit, nth_bit, popcount
 from envs.tables import FACTORIAL, INVERSE_FACTORIAL, MAX_ROWS, Plan, draw_table, fill_table, lay_out, new_plan
 
-__all__ = ["MAX_ROWS", "Plan", "count", "draw", "new_plan", "prepare"]
+__all__ = ["MAX_ROWS", "Plan", "count", "draw", "exchange_cards", "new_plan", "prepare"]
 
 
 @jit
@@ -243,3 +243,34 @@ def draw(plan: Plan, key0: int, key1: int, counter: int, hands: Any) -> int:
             sizes[r] = int(left[r]) if group[r] == g else 0
         counter = _split(int(taken[g]), sizes, hands, deck, rows, key0, key1, counter)
     return counter
+
+
+@jit
+def exchange_cards(plan: Plan, key0: int, key1: int, hands: Any) -> bool:
+    """Exchange a card of one row for a card of another in a deal of the plan (``hands[:rows]``), in place.
+
+    Rows and cards are drawn uniformly from those that are not certain, so that an exchange is as likely as the one that
+    undoes it; repeated, it makes a walk over the consistent deals. False where the cards drawn do not fit the rows:
+    nothing has changed then.
+    """
+    head = plan[0][0]
+    left = head["left"]
+    accepts = head["accepts"]
+    open_rows = 0
+    for r in range(int(head["rows"])):
+        open_rows |= int(left[r] > 0) << r
+    count = popcount(open_rows)
+    if count < 2:
+        return False
+    first = random_below(random_bits(key0, key1, 0), count)
+    second = random_below(random_bits(key0, key1, 1), count - 1)
+    one = nth_bit(open_rows, first)
+    other = nth_bit(open_rows, second + int(second >= first))
+    given = nth_bit(int(hands[one]) & int(accepts[one]), random_below(random_bits(key0, key1, 2), int(left[one])))
+    taken = nth_bit(int(hands[other]) & int(accepts[other]), random_below(random_bits(key0, key1, 3), int(left[other])))
+    if (int(accepts[other]) >> given) & 1 == 0 or (int(accepts[one]) >> taken) & 1 == 0:
+        return False
+    both = (1 << given) | (1 << taken)
+    hands[one] ^= both
+    hands[other] ^= both
+    return True

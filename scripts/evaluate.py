@@ -7,7 +7,7 @@ python scripts/evaluate.py pimc:deals=64,exact=4 --game kachuful --against heuri
 
 Each name in --against is one table of its own, with that agent in all other seats. A deal is a whole game, played once
 with the candidate in each seat. Agents are built-in players by name, searches with their options, checkpoints by path
-(policies take their likeliest action, or sample with :sampled), or package.module:factory.
+(policies take their likeliest action, sample with :sampled, or look ahead with :search), or package.module:factory.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def prepare() -> dict[str, Any]:
     args = build_parser().parse_args()
     from envs.agents import agent_names
     from envs.game import find_game
-    from training.agents import PolicyAgent, load_agent, split_specs
+    from training.agents import load_agent, policy_of, split_specs
     from training.arena import MOST_DEALS
     from training.crew import Team, cores
     from training.options import option_value, override
@@ -66,11 +66,12 @@ def prepare() -> dict[str, Any]:
         check_json_path(Path(args.json))
     candidate = load_agent(args.candidate, args.game, greedy=not args.sampled)
     digest = None
-    if isinstance(candidate, PolicyAgent):
+    if (found := policy_of(candidate)) is not None:
         from training.checkpoint import policy_digest
 
-        digest = policy_digest(candidate.name.removesuffix(":sampled"))
-        game, options = candidate.policy.game, dict(candidate.policy.rules)
+        policy, folder = found
+        digest = policy_digest(folder)
+        game, options = policy.game, dict(policy.rules)
     else:
         game, options = find_game(args.game), {}
     changes = {name: option_value(text) for name, text in args.rules.items()}

@@ -6,7 +6,9 @@ A spec is one of
 - a search with options: ``montecarlo:deals=64``, ``pimc:deals=64,exact=5``, ``ismcts:iterations=2000``, guided by a
   policy ``ismcts:iterations=300,prior=checkpoints/kachuful`` (see `training.search`);
 - the path of a checkpoint or of a run: ``checkpoints/kachuful``, its likeliest action unless told otherwise;
-  ``checkpoints/kachuful:sampled`` samples, ``checkpoints/kachuful:greedy`` says that it does not;
+  ``checkpoints/kachuful:sampled`` samples, ``checkpoints/kachuful:greedy`` says that it does not, and with
+  ``checkpoints/kachuful:search`` it looks ahead before it acts: `montecarlo` with it as the prior and the options
+  `training.search.LOOKAHEAD`;
 - a model of another library: ``sb3:model.zip``, also with ``:greedy`` or ``:sampled`` (see `training.plugins.sb3`);
 - ``package.module:factory``: an importable ``factory(game)`` that returns an `envs.agents.Agent`.
 """
@@ -28,7 +30,7 @@ import numpy as np
 
 from envs.agents import Agent, Decisions, agent_names, find_agent
 from envs.game import Game, find_game
-from training.search import SEARCHES
+from training.search import LOOKAHEAD, SEARCHES, MonteCarlo, Search
 
 if TYPE_CHECKING:
     from training.checkpoint import Policy
@@ -41,6 +43,7 @@ PLUGINS = {"sb3": "training.plugins.sb3"}
 CHOICES = "the path of a checkpoint, sb3:MODEL.zip, or package.module:factory"
 _FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 _MODES = {":greedy": True, ":sampled": False}
+_SEARCHING = ":search"
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,8 @@ class Spec:
     name: str
     """Name of the search, player or plugin, path of the checkpoint, or ``package.module:factory``."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Options of a search, ``path`` (str) of a plugin's model, ``greedy`` (bool) where a path or model says it."""
+    """Options of a search (for a `PATH`, all of them, where it is to look ahead), ``path`` (str) of a plugin's model,
+    ``greedy`` (bool) where a path or model says it."""
 
 
 def split_specs(text: str) -> list[str]:
@@ -88,6 +92,8 @@ def parse_spec(text: str, players: Sequence[str] = ()) -> Spec:
         return Spec(PLUGIN, name, _model_options(rest))
     if text and Path(text).exists():
         return Spec(PATH, text)
+    if text.endswith(_SEARCHING) and text != _SEARCHING and name not in players:
+        return Spec(PATH, text.removesuffix(_SEARCHING), LOOKAHEAD)
     for mode, greedy in _MODES.items():
         if text.endswith(mode) and text != mode and name not in players:
             return Spec(PATH, text.removesuffix(mode), {"greedy": greedy})
@@ -234,10 +240,24 @@ def load_agent(text: str, game: str | Game | None = None, greedy: bool = True) -
     raise ValueError(f"no agent {text!r}; {hint}choose one of {', '.join(names)}, {CHOICES}")
 
 
-def _load_policy(spec: Spec, game: Game | None, greedy: bool) -> PolicyAgent:
+def policy_of(agent: Agent) -> tuple[Policy, str] | None:
+    """The policy that plays or guides an agent, and its folder; None where there is none."""
+    if isinstance(agent, PolicyAgent):
+        return agent.policy, agent.name.removesuffix(":sampled")
+    if isinstance(agent, Search) and agent.policy is not None:
+        return agent.policy, agent.prior
+    return None
+
+
+def _load_policy(spec: Spec, game: Game | None, greedy: bool) -> PolicyAgent | MonteCarlo:
     from training.checkpoint import find_checkpoint, load_policy
 
     folder = find_checkpoint(spec.name)
+    if spec.options == LOOKAHEAD:
+        search = MonteCarlo(prior=str(folder), **LOOKAHEAD)
+        if game is not None:
+            search.check_game(game)
+        return search
     policy = load_policy(folder)
     if game is not None:
         policy.check_game(spec.name, game)

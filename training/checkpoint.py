@@ -1,8 +1,8 @@
 """Checkpoints: folders of tensors and a manifest, written whole or not at all, and read without executing anything.
 
 A run keeps its checkpoints in ``RUN/checkpoints/<decisions>``; the last is the one with the most decisions. Each holds
-``manifest.json`` (what it is), ``policy.safetensors`` (the weights) and ``training.safetensors`` (what only the trainer
-needs).
+``manifest.json`` (what it is), ``policy.safetensors`` (the weights), ``quick.safetensors`` (those of a smaller network
+that learnt to do as the policy does, where there is one) and ``training.safetensors`` (what only the trainer needs).
 
 ``RUN/best`` names the checkpoint that did best in the run's evaluations, in `BEST_FILE`; it is a checkpoint's path like
 ``RUN`` itself, which stands for the last.
@@ -35,6 +35,7 @@ from training.ppo import masked_log_probabilities
 FORMAT = "taash-checkpoint-1"
 MANIFEST = "manifest.json"
 POLICY = "policy.safetensors"
+QUICK = "quick.safetensors"
 TRAINING = "training.safetensors"
 BEST = "best"
 BEST_FILE = "best.json"
@@ -56,6 +57,8 @@ class Policy:
     network: PolicyNetwork
     decisions: int
     """Decisions it was trained on."""
+    quick: PolicyNetwork | None = None
+    """A smaller network that learnt to do as it does, for playouts."""
 
     def check_game(self, name: str, game: Game) -> None:
         """Raise ValueError where the policy, called `name`, was made for another game."""
@@ -110,8 +113,17 @@ def describe(game: Game, rules: Any, pad_seats: bool) -> dict[str, Any]:
     }
 
 
+def describe_network(network: PolicyNetwork) -> dict[str, Any]:
+    """What a manifest says of a network."""
+    return {"hidden": network.hidden, "suits": network.suits}
+
+
 def save_checkpoint(
-    run: Path, network: PolicyNetwork, manifest: Mapping[str, Any], training: Mapping[str, torch.Tensor]
+    run: Path,
+    network: PolicyNetwork,
+    manifest: Mapping[str, Any],
+    training: Mapping[str, torch.Tensor],
+    quick: PolicyNetwork | None = None,
 ) -> Path:
     """Write a checkpoint of a run, or nothing at all.
 
@@ -120,6 +132,7 @@ def save_checkpoint(
         network: the weights.
         manifest: entries for the manifest: those of `describe`, ``decisions``, and what the trainer wants back.
         training: tensors for `load_training`.
+        quick: see `Policy.quick`.
 
     Returns:
         Its folder; an existing checkpoint of as many decisions is replaced.
@@ -128,13 +141,16 @@ def save_checkpoint(
         OSError: it cannot be written; all others are left as they were.
     """
     parts = {POLICY: save(network.state_dict()), TRAINING: save(dict(training))}
+    if quick is not None:
+        parts[QUICK] = save(quick.state_dict())
     entries = {
         "format": FORMAT,
         "taash": _version(),
         "torch": torch.__version__,
         "machine": machine(),
         **manifest,
-        "network": {"hidden": network.hidden, "suits": network.suits},
+        "network": describe_network(network),
+        **({"quick": describe_network(quick)} if quick is not None else {}),
         "parts": {name: _digest(data) for name, data in parts.items()},
     }
     folder = run / "checkpoints" / f"{manifest['decisions']:012d}"
@@ -246,24 +262,28 @@ def load_policy(path: str | Path) -> Policy:
         game = find_game(entries["game"])
         rules = game.make_rules(**entries["rules"])
         pad_seats = bool(entries["pad_seats"])
-        hidden = list(entries["network"]["hidden"])
         decisions = int(entries["decisions"])
         expected = describe(game, rules, pad_seats)
         for part in ("features", "actions"):
             if entries[part] != expected[part]:
                 raise ValueError(f"its {part} are not those of {game.title} in this version")
-        suits = RANKED if entries["network"]["suits"] == RANKED else FIXED
+        kinds = {POLICY: entries["network"], **({QUICK: entries["quick"]} if "quick" in entries else {})}
+        shapes = {
+            part: (list(kind["hidden"]), RANKED if kind["suits"] == RANKED else FIXED) for part, kind in kinds.items()
+        }
     except KeyError as error:
         raise CheckpointError(f"{folder / MANIFEST} is incomplete: {error} is missing") from None
     except (TypeError, ValueError) as error:
         raise CheckpointError(f"{folder / MANIFEST} does not fit: {_one_line(error)}") from None
-    weights = _load_part(folder, entries, POLICY)
-    widths = [tensor.shape[0] for name, tensor in weights.items() if name.startswith("trunk.") and tensor.ndim == 2]
-    if not widths or sorted(widths) != sorted(hidden):
-        raise CheckpointError(f"{folder / POLICY} does not fit: its layers have the widths {widths}, not {hidden}")
-    network = make_policy_network(game, rules.num_players, pad_seats, hidden, suits)
-    load_weights(network, weights, folder)
-    return Policy(game, dataclasses.asdict(rules), pad_seats, network.eval(), decisions)
+    networks = {}
+    for part, (hidden, suits) in shapes.items():
+        weights = _load_part(folder, entries, part)
+        widths = [tensor.shape[0] for name, tensor in weights.items() if name.startswith("trunk.") and tensor.ndim == 2]
+        if not widths or sorted(widths) != sorted(hidden):
+            raise CheckpointError(f"{folder / part} does not fit: its layers have the widths {widths}, not {hidden}")
+        networks[part] = make_policy_network(game, rules.num_players, pad_seats, hidden, suits).eval()
+        load_weights(networks[part], weights, folder / part)
+    return Policy(game, dataclasses.asdict(rules), pad_seats, networks[POLICY], decisions, networks.get(QUICK))
 
 
 def start_from(network: PolicyNetwork, path: str | Path, game: Game, rules: Any, pad_seats: bool) -> None:
@@ -277,7 +297,7 @@ def start_from(network: PolicyNetwork, path: str | Path, game: Game, rules: Any,
     suits = entries.get("network", {}).get("suits")
     if suits != network.suits:
         raise CheckpointError(f"{folder} is no start for this training: it needs network.suits={suits}")
-    load_weights(network, _load_part(folder, entries, POLICY), folder)
+    load_weights(network, _load_part(folder, entries, POLICY), folder / POLICY)
 
 
 def load_training(folder: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor], dict[str, torch.Tensor]]:
@@ -286,14 +306,14 @@ def load_training(folder: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]
     return entries, _load_part(folder, entries, POLICY), _load_part(folder, entries, TRAINING)
 
 
-def load_weights(network: PolicyNetwork, weights: Mapping[str, torch.Tensor], folder: Path) -> None:
-    """Copy weights into a network; CheckpointError if they are others than its own, or not finite."""
+def load_weights(network: PolicyNetwork, weights: Mapping[str, torch.Tensor], path: Path) -> None:
+    """Copy the weights of a file into a network; CheckpointError if they are others than its own, or not finite."""
     try:
         network.load_state_dict(weights)
     except RuntimeError as error:
-        raise CheckpointError(f"{folder / POLICY} does not fit the network: {_one_line(error)}") from None
+        raise CheckpointError(f"{path} does not fit the network: {_one_line(error)}") from None
     if not all(bool(tensor.isfinite().all()) for tensor in weights.values()):
-        raise CheckpointError(f"{folder / POLICY} holds weights that are not finite")
+        raise CheckpointError(f"{path} holds weights that are not finite")
 
 
 def _load_part(folder: Path, entries: Mapping[str, Any], name: str) -> dict[str, torch.Tensor]:

@@ -19,6 +19,7 @@ from envs.agents import Decisions
 from envs.game import Game
 from envs.options import check_choice, check_int, fail
 from envs.search.flat import decide_flat, flat_memory
+from envs.search.playout import beside_rule_players
 from envs.search.policy import NO_NETWORK, POLICY, Network, policy_memory
 from envs.search.tree import decide_tree, tree_memory
 
@@ -28,7 +29,11 @@ if TYPE_CHECKING:
 CANDIDATES = 4
 """Deals to be weighed for each that a search asks for."""
 LEAST_CANDIDATES, MOST_CANDIDATES = 64, 512
+LEAST_POOL = 4
 WEIGHTS = ("none", "bids", "moves")
+MODES = (":greedy", ":sampled", ":search")
+"""What may follow the path of a checkpoint in a spec."""
+Policies = tuple[tuple[Any, ...], tuple[Any, ...]]
 MOST = 10**6
 """Most deals, iterations or nodes of one decision."""
 BLOCK = 32
@@ -57,17 +62,25 @@ class Search:
     prior: str = ""
     """Path of a checkpoint or run whose policy guides the search; none if empty."""
     playouts: int = 0
-    """1: the policy's likeliest actions move all seats in playouts; 0: the game's strongest rule player does."""
+    """Who moves in playouts. 0: the game's strongest rule player; 1: the policy's likeliest actions; 2: those move the
+    seat that searches, and the rule player all others. Where the policy comes with a quick network, that stands in."""
+    candidates: int = 0
+    """Deals to be weighed, of which those of the search are drawn; 0: four for each, 64 to 512 of them."""
 
     def __post_init__(self) -> None:
         check_choice("weight", self.weight, WEIGHTS)
         check_number("temperature", self.temperature, 0.01, 100)
         check_int("threads", self.threads, 1, 256)
-        if not isinstance(self.prior, str) or self.prior.endswith((":greedy", ":sampled")):
-            fail("prior", self.prior, "the path of a checkpoint or run, without :greedy or :sampled")
-        check_int("playouts", self.playouts, 0, 1)
+        if not isinstance(self.prior, str) or self.prior.endswith(MODES):
+            fail(
+                "prior", self.prior, f"the path of a checkpoint or run, without {', '.join(MODES[:-1])} or {MODES[-1]}"
+            )
+        check_int("playouts", self.playouts, 0, 2)
+        check_int("candidates", self.candidates, 0, MOST)
         if self.playouts and not self.prior:
             fail("playouts", self.playouts, "0 where there is no prior")
+        if self.candidates and self.weight == "none":
+            fail("candidates", self.candidates, "0 where weight is none")
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
@@ -84,7 +97,7 @@ class Search:
         return f"{kind}:{','.join(changed)}" if changed else kind
 
     @cached_property
-    def _policy(self) -> Policy | None:
+    def policy(self) -> Policy | None:
         """The policy of the prior, if there is one; ValueError (`CheckpointError`) where it cannot be used."""
         if not self.prior:
             return None
@@ -93,18 +106,22 @@ class Search:
         return load_policy(self.prior)
 
     @cached_property
-    def _network(self) -> Network:
-        return self._policy.network.joined() if self._policy else NO_NETWORK
+    def _networks(self) -> tuple[Network, Network]:
+        """For compiled code: the policy, and what stands in for it in playouts."""
+        if self.policy is None:
+            return NO_NETWORK, NO_NETWORK
+        network = self.policy.network.joined()
+        return network, network if self.policy.quick is None else self.policy.quick.joined()
 
     def check_game(self, game: Game) -> None:
         """Raise ValueError where the prior cannot be used, or was made for another game."""
-        if self._policy:
-            self._policy.check_game(self.prior, game)
+        if self.policy is not None:
+            self.policy.check_game(self.prior, game)
 
     def check_rules(self, rules: Any) -> None:
         """Raise ValueError where the prior cannot be used, or was made for another number of seats."""
-        if self._policy:
-            self._policy.check_rules(self.prior, rules)
+        if self.policy is not None:
+            self.policy.check_rules(self.prior, rules)
 
     def act(self, decisions: Decisions) -> np.ndarray:
         """(B,) int64 legal actions."""
@@ -121,8 +138,8 @@ class Search:
         # Beyond what the policy was made for, compiled code would read what is not there.
         self.check_game(decisions.game)
         self.check_rules(decisions.rules)
-        count, network = len(decisions), self._network
-        wide = self._policy is not None and self._policy.pad_seats
+        count, (network, quick) = len(decisions), self._networks
+        wide = self.policy is not None and self.policy.pad_seats
         chosen, worth = np.zeros(count, np.int64), np.full((count, width), np.nan)
         bounds = np.linspace(0, count, min(self.threads, max(count, 1)) + 1).astype(int)
 
@@ -130,7 +147,8 @@ class Search:
             # In blocks: an interrupt waits for the compiled code to return.
             for first in range(bounds[i], bounds[i + 1], BLOCK):
                 rows = slice(first, min(first + BLOCK, bounds[i + 1]))
-                self._search(decisions, rows, policy_memory(network, wide), chosen[rows], worth[rows])
+                policies = policy_memory(network, wide), policy_memory(quick, wide)
+                self._search(decisions, rows, policies, chosen[rows], worth[rows])
 
         # The compiled code holds no lock of the interpreter, so that threads do work side by side.
         if len(bounds) == 2:
@@ -142,17 +160,20 @@ class Search:
 
     def _candidates(self, deals: int) -> int:
         """Deals to be weighed, of which the search draws."""
-        return 0 if self.weight == "none" else min(max(deals * CANDIDATES, LEAST_CANDIDATES), MOST_CANDIDATES)
+        if self.weight == "none":
+            return 0
+        return self.candidates or min(max(deals * CANDIDATES, LEAST_CANDIDATES), MOST_CANDIDATES)
 
     def _kind(self, game: Game) -> int:
         """Who moves in playouts, as compiled code knows players."""
-        return POLICY if self.playouts else len(game.rule_players) - 1
+        strongest = len(game.rule_players) - 1
+        return (strongest, POLICY, beside_rule_players(strongest))[self.playouts]
 
     @abstractmethod
     def _search(
-        self, decisions: Decisions, rows: slice, policy: tuple[Any, ...], chosen: np.ndarray, worth: np.ndarray
+        self, decisions: Decisions, rows: slice, policies: Policies, chosen: np.ndarray, worth: np.ndarray
     ) -> None:
-        """Decide some rows of the batch; `policy` is from `policy_memory`."""
+        """Decide some rows of the batch; `policies` are from `policy_memory`: the prior's, and that of playouts."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -168,24 +189,40 @@ class MonteCarlo(Search):
     """1: the better actions get more deals, the worse ones are dropped in phases; 0: all meet all deals."""
     caution: float = 1.0
     """Standard errors by which the mean of another action must lead the rule player's, or the prior's, own choice."""
+    walk: int = 0
+    """Exchanges of two hidden cards that are tried from one deal to the next, as `envs.search.playout.walk_deals` does;
+    0: deals are drawn of those that were weighed."""
+    least: float = 0.0
+    """With a prior: chance that the policy must give an action for it to be tried; what it would do always is."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_int("deals", self.deals, 1, MOST)
         check_int("halving", self.halving, 0, 1)
         check_number("caution", self.caution, 0, 100)
+        check_number("least", self.least, 0, 1)
+        check_int("walk", self.walk, 0, MOST)
+        if self.walk and self.weight == "none":
+            fail("walk", self.walk, "0 where weight is none")
+        if self.least and not self.prior:
+            fail("least", self.least, "0 where there is no prior")
 
     def _ending(self) -> tuple[int, int]:
         return 0, 0
 
+    def _pool(self) -> int:
+        """Deals that a walk draws."""
+        return max(self.deals, LEAST_POOL) if self.walk else 0
+
     def _search(
-        self, decisions: Decisions, rows: slice, policy: tuple[Any, ...], chosen: np.ndarray, worth: np.ndarray
+        self, decisions: Decisions, rows: slice, policies: Policies, chosen: np.ndarray, worth: np.ndarray
     ) -> None:
         game, (exact, nodes) = decisions.game, self._ending()
         decide_flat(
             decisions.states[rows], decisions.options, decisions.keys[rows], self._kind(game), self.deals,
-            self.halving == 1, exact, nodes, self.weight == "moves", float(self.temperature), float(self.caution),
-            policy, flat_memory(game.state, game.num_actions, self._candidates(self.deals)), chosen, worth,
+            self.halving == 1, exact, nodes, self.weight == "moves", float(self.temperature), self.walk,
+            float(self.caution), float(self.least), *policies,
+            flat_memory(game.state, game.num_actions, self._candidates(self.deals), self._pool()), chosen, worth,
         )  # fmt: skip
 
 
@@ -225,12 +262,12 @@ class InformationSet(Search):
         check_number("c", self.c, 0, 100)
 
     def _search(
-        self, decisions: Decisions, rows: slice, policy: tuple[Any, ...], chosen: np.ndarray, worth: np.ndarray
+        self, decisions: Decisions, rows: slice, policies: Policies, chosen: np.ndarray, worth: np.ndarray
     ) -> None:
         game = decisions.game
         decide_tree(
             decisions.states[rows], decisions.options, decisions.keys[rows], self._kind(game), self.iterations,
-            float(self.c), self.weight == "moves", float(self.temperature), policy,
+            float(self.c), self.weight == "moves", float(self.temperature), *policies,
             tree_memory(
                 game.state, game.num_actions, self.iterations, self._candidates(self.iterations), bool(self.prior)
             ),
@@ -244,3 +281,7 @@ SEARCHES: dict[str, type[Search]] = {
     "ismcts": InformationSet,
 }
 """Searching agents by the name that specs give them."""
+LOOKAHEAD: dict[str, Any] = {
+    "weight": "moves", "temperature": 0.3, "deals": 64, "candidates": 64, "walk": 64, "playouts": 2, "least": 0.02,
+}  # fmt: skip
+"""How ``CHECKPOINT:search`` looks ahead: a `MonteCarlo` with the checkpoint as its prior."""

@@ -15,8 +15,18 @@ from typing import Any
 import yaml  # type: ignore[import-untyped]
 
 from envs.game import Game, find_game
-from training.checkpoint import MANIFEST, POLICY, CheckpointError, Policy, find_checkpoint, load_policy, read_manifest
+from training.checkpoint import (
+    MANIFEST,
+    POLICY,
+    QUICK,
+    CheckpointError,
+    Policy,
+    find_checkpoint,
+    load_policy,
+    read_manifest,
+)
 from training.report import Estimate
+from training.search import MODES
 
 CARD = "README.md"
 CONFIG = "config.yaml"
@@ -25,7 +35,6 @@ LIMIT = 4_000_000
 """Most bytes of a shipped folder: it lives in the repository."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _UNKNOWN = "not recorded"
-_MODES = (":sampled", ":greedy")
 _PARTS = re.compile(r"<!-- agents -->.*?<!-- /agents -->", re.DOTALL)
 _NEW_PAGE = """# Agents
 
@@ -107,10 +116,11 @@ def read_results(path: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 def contents(shipment: Shipment) -> dict[str, bytes]:
     """The files of a shipped agent, by name."""
-    manifest = {**shipment.manifest, "parts": {POLICY: shipment.manifest["parts"][POLICY]}}
+    digests = {part: digest for part, digest in shipment.manifest["parts"].items() if part in (POLICY, QUICK)}
+    manifest = {**shipment.manifest, "parts": digests}
     return {
         MANIFEST: (json.dumps(manifest, indent=2) + "\n").encode(),
-        POLICY: (shipment.source / POLICY).read_bytes(),
+        **{part: (shipment.source / part).read_bytes() for part in digests},
         CONFIG: yaml.safe_dump(manifest["config"], sort_keys=False).encode(),
         CARD: card(shipment).encode(),
     }
@@ -206,8 +216,10 @@ def card(shipment: Shipment) -> str:
     needs = f"\n\nThe training also needs its opponents: {', '.join(f'`{path}`' for path in paths)}." if paths else ""
     limits = [
         f"It plays {game.title} with {seats}; under rules other than its own it plays without having learnt them.",
-        f"It takes its likeliest action; `checkpoints/{name}:sampled` draws from its probabilities. Whoever knows a "
-        f"policy can exploit it: `python scripts/best_response.py checkpoints/{name}` measures how far.",
+        f"It takes its likeliest action; `checkpoints/{name}:sampled` draws from its probabilities, and "
+        f"`checkpoints/{name}:search` looks ahead before it acts, in deals that explain what the others did if they "
+        f"play as `{game.rule_players[-1]}` does. Whoever knows a policy can exploit it: "
+        f"`python scripts/best_response.py checkpoints/{name}` measures how far.",
         "Win shares say how it does against these opponents, at tables of one agent among copies of another. The "
         "intervals are those of the deals; how much another seed of the training would change is not in them.",
         "Only the policy is shipped: a training cannot be resumed from it.",
@@ -279,7 +291,7 @@ def evaluate_command(document: Mapping[str, Any], name: str, rules: Mapping[str,
         rules: options that its policy was trained with.
     """
     candidate, *against = document["specs"]
-    mode = next((mode for mode in _MODES if candidate.endswith(mode)), "")
+    mode = next((mode for mode in MODES if candidate.endswith(mode)), "")
     words = [
         *("python", "scripts/evaluate.py", f"checkpoints/{name}{mode}", "--against", ",".join(against)),
         *("--deals", str(document["deals"]), "--seed", str(document["seed"])),
@@ -346,7 +358,8 @@ def _results(shipment: Shipment) -> str:
             statistics = [_estimate(table["statistics"][name]).text(name in game.shares) for name in names]
             points = [_estimate(table[f"{whose}points_per_round"]).text() for whose in ("", "opponent_") if scored]
             share = f"{_estimate(table['win_share']).text(True)} (par {100 * table['par']:.0f} %)"
-            row = [f"`{spec}`{under}", f"{table['deals']:,}", "sampled" if sampled else "greedy", share]
+            plays = "looks ahead" if candidate.endswith(":search") else "sampled" if sampled else "greedy"
+            row = [f"`{spec}`{under}", f"{table['deals']:,}", plays, share]
             rows.append([*row, *points, *statistics])
     text = (
         "One deal is a whole game, played once with the agent in each seat and copies of one opponent in all others. "

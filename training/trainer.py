@@ -12,6 +12,7 @@ from pathlib import Path
 from types import FrameType
 
 from training.checkpoint import (
+    POLICY,
     CheckpointError,
     describe,
     find_checkpoint,
@@ -186,7 +187,7 @@ class Trainer(Learner):
             "config": self.config.to_dict(),
             "opponents": {policy.name: policy.digest for policy in self.frozen},
         }
-        folder = save_checkpoint(run, self.network, manifest, training)
+        folder = save_checkpoint(run, self.network, manifest, training, self.mimic)
         remove_older(run, 60 * self.config.run.keep_minutes)
         return folder
 
@@ -209,7 +210,7 @@ class Trainer(Learner):
         try:
             counters = int(entries["decisions"]), int(entries["updates"]), float(entries["seconds"])
             self.undo.undone = int(entries.get("undone", 0))
-            load_weights(self.network, weights, folder)
+            load_weights(self.network, weights, folder / POLICY)
             self.restore(training, counters[1] > 0)
         except KeyError as error:
             raise CheckpointError(f"{folder} cannot be resumed with these settings: it has no {error}") from None

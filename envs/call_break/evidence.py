@@ -8,11 +8,11 @@ import numpy as np
 
 from envs.call_break.engine import BID, BID_ACTION, MOST_REDEALS, PLAY, deal, step
 from envs.call_break.heuristic import heuristic
-from envs.call_break.knowledge import redact
 from envs.call_break.rules import HAND, SEATS_AT_TABLE
 from envs.cards import PACK
+from envs.game import MOST_PAST
 from envs.jit import jit, lowest_bit, popcount
-from envs.loops import forced_action
+from envs.trick_evidence import hand_then, keep_moment
 
 
 @jit
@@ -36,33 +36,36 @@ def begin_again(state: Any, rules: Any, replay: Any) -> bool:
 
 
 @jit
-def rule_choice(replay: Any, rules: Any, seen: Any) -> int:
-    """What the rule-based player does for the seat to act."""
-    seen[0] = replay
-    redact(seen[0], rules, int(replay["turn"]))
-    return heuristic(seen[0], rules)
-
-
-@jit
-def plausibility(state: Any, rules: Any, seat: int, moves: bool, spare: Any) -> float:
-    """Minus the steps between the others' calls, and cards, and the rule-based player's (see `envs.game`)."""
-    replay = spare[0]
-    spare[0] = state
+def past(state: Any, rules: Any, seat: int, moves: bool, records: Any, actions: Any) -> int:
+    """Write the others' calls and cards, and what they saw then (see `envs.game`)."""
+    records[MOST_PAST] = state
+    replay = records[MOST_PAST]
     if not begin_again(state, rules, replay):
-        return 0.0
-    steps = 0
+        return 0
+    count = 0
     for _ in range(popcount(int(state["playing"]))):
         caller = int(replay["turn"])
         call = int(state["bids"][caller])
         if call < 0:
-            return -float(steps)
+            return count
         if caller != seat:
-            steps += abs(call - (rule_choice(replay, rules, spare[1:]) - BID_ACTION))
+            count = keep_moment(replay, records, actions, count, BID_ACTION + call)
         step(replay, rules, BID_ACTION + call)
     if moves and int(state["phase"]) == PLAY:
         for at in range(int(state["count"])):
             card = int(state["log"][at])
-            if int(replay["turn"]) != seat and forced_action(replay, rules) < 0:
-                steps += int(rule_choice(replay, rules, spare[1:]) != card)
+            if int(replay["turn"]) != seat:
+                count = keep_moment(replay, records, actions, count, card)
             step(replay, rules, card)
-    return -float(steps)
+    return count
+
+
+@jit
+def judge(record: Any, rules: Any, state: Any, action: int) -> float:
+    """Steps between a call or card and the rule-based player's, with the hands of a full state (see `envs.game`)."""
+    seat = int(record["turn"])
+    record["hands"][seat] = hand_then(record, state, seat)
+    choice = heuristic(record, rules)
+    if int(record["phase"]) == BID:
+        return float(abs(action - choice))
+    return 0.0 if choice == action else 1.0

@@ -15,7 +15,7 @@ from envs.call_break.engine import is_misdeal, next_player
 from envs.call_break.rules import HAND, MISDEAL_AUTO, SEATS_AT_TABLE
 from envs.cards import FULL_PACK, fold, random_bits, suit_cards
 from envs.jit import jit, popcount
-from envs.sampling import MAX_ROWS, Plan, count, draw, prepare
+from envs.sampling import MAX_ROWS, Plan, count, draw, exchange_cards, prepare
 
 CASES = 5
 """Kinds of misdeals: thirteen cards of suit 0..3, and without a spade."""
@@ -105,18 +105,23 @@ def claim_shown(state: Any, seat: int) -> bool:
 
 
 @jit
+def may_be_dealt(state: Any, rules: Any, seat: int, hands: Any) -> bool:
+    """Whether the others' hands would have been played: under ``auto`` none was dealt as a misdeal."""
+    if int(rules["misdeal"]) != MISDEAL_AUTO or not knows_deal(state):
+        return True
+    for other in range(SEATS_AT_TABLE):
+        if other != seat and is_misdeal(rules, int(hands[other]) | int(state["played"][other])):
+            return False
+    return True
+
+
+@jit
 def draw_hands(state: Any, rules: Any, seat: int, plan: Plan, key: int, hands: Any) -> bool:
     """Draw hands for the other seats from a plan, under ``auto`` until none was dealt as a misdeal; False: gave up."""
     counter = 0
     for _ in range(MOST_TRIES):
         counter = draw(plan, int(key) & 0xFFFFFFFF, int(key) >> 32, counter, hands)
-        if int(rules["misdeal"]) != MISDEAL_AUTO or not knows_deal(state):
-            return True
-        found = 0
-        for other in range(SEATS_AT_TABLE):
-            if other != seat:
-                found += int(is_misdeal(rules, int(hands[other]) | int(state["played"][other])))
-        if found == 0:
+        if may_be_dealt(state, rules, seat, hands):
             return True
     return False
 
@@ -175,3 +180,25 @@ def determinize(state: Any, rules: Any, seat: int, plan: Plan, key: int) -> None
         if other != seat:
             state["hands"][other] = hands[other]
     state["seed"] = fold(key, 1)
+
+
+@jit
+def exchange(state: Any, rules: Any, seat: int, plan: Plan, key: int) -> bool:
+    """Exchange two cards that `seat` does not see (see `envs.game`); none where a claim has shown what a hand was."""
+    if claim_shown(state, seat):
+        return False
+    hands = np.zeros(MAX_ROWS, np.int64)
+    rest = unseen(state, seat)
+    for other in range(SEATS_AT_TABLE):
+        if other != seat:
+            hands[other] = state["hands"][other]
+            rest &= ~int(hands[other])
+    hands[SEATS_AT_TABLE] = rest
+    if not exchange_cards(plan, int(key) & 0xFFFFFFFF, int(key) >> 32, hands):
+        return False
+    if not may_be_dealt(state, rules, seat, hands):
+        return False
+    for other in range(SEATS_AT_TABLE):
+        if other != seat:
+            state["hands"][other] = hands[other]
+    return True

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from envs.game import SEATS
+from envs.game import MOST_PAST, SEATS
 from envs.jit import jit, popcount
 from envs.kachuful.engine import BID, BID_ACTION, BLIND_ACTION, LOOK_ACTION, PLAY, step
 from envs.kachuful.heuristic import heuristic
 from envs.kachuful.knowledge import redact
-from envs.loops import forced_action
+from envs.trick_evidence import hand_then, keep_moment
 from envs.tricks import next_seat
 
 
@@ -46,54 +46,45 @@ def rewind(state: Any, rules: Any) -> None:
 
 
 @jit
-def bid_steps(state: Any, rules: Any, seat: int, replay: Any, seen: Any) -> int:
-    """Make the bids of a state in `replay`, which is at their beginning; `seen` is a record to be overwritten.
+def past(state: Any, rules: Any, seat: int, moves: bool, records: Any, actions: Any) -> int:
+    """Write the others' bids and cards, and what they saw then (see `envs.game`); a bid made blind tells nothing.
 
-    Returns the steps between those of the others and of the rule-based player; a bid made blind tells nothing.
-    """
-    steps = 0
-    for _ in range(int(state["bid_count"])):
-        bidder = int(replay["turn"])
-        bid = int(state["bids"][bidder])
-        if (int(state["looked"]) >> bidder) & 1:
-            step(replay, rules, LOOK_ACTION)
-        if (int(state["blind"]) >> bidder) & 1:
-            step(replay, rules, BLIND_ACTION + bid)
-            continue
-        if bidder != seat:
-            seen[0] = replay
-            redact(seen[0], rules, bidder)
-            steps += abs(bid - (heuristic(seen[0], rules) - BID_ACTION))
-        step(replay, rules, BID_ACTION + bid)
-    return steps
-
-
-@jit
-def other_cards(state: Any, rules: Any, seat: int, replay: Any) -> int:
-    """Cards that the others played where the rule-based player would have played another; `replay` has all bids."""
-    cards = 0
-    for at in range(int(state["count"])):
-        card = int(state["log"][at])
-        if int(replay["turn"]) != seat and forced_action(replay, rules) < 0:
-            # With the bids made it reads no hand but its own: there is nothing to redact.
-            cards += int(heuristic(replay, rules) != card)
-        step(replay, rules, card)
-    return cards
-
-
-@jit
-def plausibility(state: Any, rules: Any, seat: int, moves: bool, spare: Any) -> float:
-    """Minus the steps between the others' bids, and cards, and the rule-based player's (see `envs.game`).
-
-    Positions that keep the cards of earlier tricks to themselves tell nothing.
+    Positions that keep the cards of earlier tricks to themselves tell nothing either.
     """
     for other in range(int(rules["num_players"])):
         if popcount(int(state["hands"][other]) | int(state["played"][other])) != int(state["hand_size"]):
-            return 0.0
-    replay = spare[0]
-    spare[0] = state
+            return 0
+    records[MOST_PAST] = state
+    replay = records[MOST_PAST]
     rewind(replay, rules)
-    steps = bid_steps(state, rules, seat, replay, spare[1:])
+    count = 0
+    for _ in range(int(state["bid_count"])):
+        bidder = int(replay["turn"])
+        bid = int(state["bids"][bidder])
+        blind = (int(state["blind"]) >> bidder) & 1
+        if (int(state["looked"]) >> bidder) & 1:
+            step(replay, rules, LOOK_ACTION)
+        if bidder != seat and not blind:
+            count = keep_moment(replay, records, actions, count, BID_ACTION + bid)
+        step(replay, rules, (BLIND_ACTION if blind else BID_ACTION) + bid)
     if moves and int(state["phase"]) == PLAY:
-        steps += other_cards(state, rules, seat, replay)
-    return -float(steps)
+        for at in range(int(state["count"])):
+            card = int(state["log"][at])
+            if int(replay["turn"]) != seat:
+                count = keep_moment(replay, records, actions, count, card)
+            step(replay, rules, card)
+    return count
+
+
+@jit
+def judge(record: Any, rules: Any, state: Any, action: int) -> float:
+    """Steps between a bid or card and the rule-based player's, with the hands of a full state (see `envs.game`)."""
+    seat = int(record["turn"])
+    if int(record["phase"]) == BID:
+        # In forehead rounds a bidder sees the others' cards.
+        for other in range(int(rules["num_players"])):
+            record["hands"][other] = hand_then(record, state, other)
+        redact(record, rules, seat)
+        return float(abs(action - heuristic(record, rules)))
+    record["hands"][seat] = hand_then(record, state, seat)
+    return 0.0 if heuristic(record, rules) == action else 1.0

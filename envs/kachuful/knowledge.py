@@ -9,7 +9,7 @@ import numpy as np
 from envs.cards import FULL_PACK, fold, suit_cards, suit_of
 from envs.jit import jit, popcount
 from envs.kachuful.engine import BLIND_OFF, FOREHEAD, PENALTY, is_hidden_round
-from envs.sampling import MAX_ROWS, Plan, draw, prepare
+from envs.sampling import MAX_ROWS, Plan, draw, exchange_cards, prepare
 from envs.tricks import seat_after, steps_to
 
 
@@ -127,3 +127,28 @@ def determinize(state: Any, rules: Any, seat: int, plan: Plan, key: int) -> None
     if int(rules["revoke"]) == PENALTY:
         state["revoked"] = find_revokes(state, rules)
     state["seed"] = fold(key, 1)
+
+
+@jit
+def exchange(state: Any, rules: Any, seat: int, plan: Plan, key: int) -> bool:
+    """Exchange two cards that `seat` does not see (see `envs.game`)."""
+    hands = np.zeros(MAX_ROWS, np.int64)
+    n = int(rules["num_players"])
+    rest = unseen(state, rules, seat)
+    rows = 0
+    for other in range(n):
+        if not sees_hand(state, rules, seat, other):
+            hands[rows] = state["hands"][other]
+            rest &= ~int(hands[rows])
+            rows += 1
+    hands[rows] = rest
+    if not exchange_cards(plan, int(key) & 0xFFFFFFFF, int(key) >> 32, hands):
+        return False
+    rows = 0
+    for other in range(n):
+        if not sees_hand(state, rules, seat, other):
+            state["hands"][other] = hands[rows]
+            rows += 1
+    if int(rules["revoke"]) == PENALTY:
+        state["revoked"] = find_revokes(state, rules)
+    return True

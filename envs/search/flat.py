@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.game import SEATS, left, prepare_deals
+from envs.game import SEATS, left, legal, prepare_deals, redact
 from envs.jit import jit
 from envs.loops import forced_action
 from envs.sampling import new_plan
@@ -23,12 +23,14 @@ from envs.search.playout import (
     choose_action,
     draw_deal,
     draw_share,
+    evidence_memory,
     list_actions,
     play_out,
     round_values,
+    walk_deals,
     weigh_deals,
 )
-from envs.search.policy import POLICY, has_policy
+from envs.search.policy import POLICY, has_policy, write_chances
 
 ACTION = np.dtype(
     [
@@ -45,8 +47,11 @@ _GOLDEN = 0.6180339887498949
 """Steps of this size, taken around a circle, spread evenly however many there are."""
 
 
-def flat_memory(state: np.dtype[Any], actions: int, candidates: int) -> tuple[Any, ...]:
-    """Working memory of `decide_flat`, with weights of `candidates` deals; it serves one thread at a time."""
+def flat_memory(state: np.dtype[Any], actions: int, candidates: int, pool: int = 0) -> tuple[Any, ...]:
+    """Working memory of `decide_flat`, with weights of `candidates` deals; it serves one thread at a time.
+
+    With a `pool` of deals, at least four, they are drawn by a walk.
+    """
     return (
         np.zeros(DEPTH + 4, state),
         np.zeros(DEPTH, SOLVER),
@@ -55,6 +60,8 @@ def flat_memory(state: np.dtype[Any], actions: int, candidates: int) -> tuple[An
         np.zeros(actions, np.int64),
         np.zeros(actions),
         np.zeros(actions, ACTION),
+        np.zeros(pool, state),
+        evidence_memory(state),
     )
 
 
@@ -81,7 +88,7 @@ def _solve_all(
 
 @jit
 def _play_all(
-    base: Any, rules: Any, kind: int, policy: Any, actions: Any, count: int, stack: Any, seen: Any, found: Any
+    base: Any, rules: Any, kind: int, own: int, policy: Any, actions: Any, count: int, stack: Any, seen: Any, found: Any
 ) -> None:
     """Play the round out after each action."""
     for k in range(count):
@@ -92,7 +99,7 @@ def _play_all(
         if flags != 0:
             round_values(stack[0], rules, flags, found[k]["values"])
         else:
-            play_out(stack[0], rules, kind, policy, seen, found[k]["values"])
+            play_out(stack[0], rules, kind, own, policy, seen, found[k]["values"])
 
 
 @jit
@@ -135,6 +142,22 @@ def drop_worse(found: Any, count: int, own: int, keep: int) -> int:
 
 
 @jit
+def _open_likely(
+    state: Any, rules: Any, policy: Any, least: float, preferred: int, actions: Any, count: int, work: Any, found: Any
+) -> int:
+    """Close actions that the policy gives less than a chance; returns how many stay open, `preferred` among them."""
+    work[0] = state
+    redact(work[0], rules, int(state["turn"]))
+    low, high = legal(state, rules)
+    chances = write_chances(work[0], rules, low, high, policy)
+    still = 0
+    for k in range(count):
+        found[k]["open"] = int(actions[k] == preferred or chances[actions[k]] >= least)
+        still += found[k]["open"]
+    return still
+
+
+@jit
 def _rate(found: Any, count: int, own: int, caution: float, values: Any) -> None:
     """Write mean outcomes, less what chance may have added to the lead over the preferred action."""
     for k in range(count):
@@ -149,19 +172,18 @@ def _rate(found: Any, count: int, own: int, caution: float, values: Any) -> None
 @jit
 def _decide(
     state: Any, rules: Any, key: int, kind: int, deals: int, halving: bool, exact: int, nodes: int, moves: bool,
-    temperature: float, caution: float, preferred: int, policy: Any, memory: Any,
+    temperature: float, steps: int, caution: float, least: float, preferred: int, policy: Any, quick: Any, memory: Any,
 ) -> int:  # fmt: skip
-    """Rate the legal actions of one redacted record, in ``memory``; returns their count, 0: there is no deal."""
-    work, levels, plan, weights, actions, values, found = memory
+    """Rate the legal actions of one redacted record, in ``memory``; returns their count, 0: nothing is to be rated."""
+    work, levels, plan, weights, actions, values, found, pool, evidence = memory
     seat = int(state["turn"])
     if not prepare_deals(state, rules, seat, plan):
         return 0
     seen = work[:2]
     base = work[2]
     stack = work[3:]
-    if weights.shape[0] > 0:
-        weigh_deals(state, rules, seat, plan, key, moves, temperature, work[:3], weights)
     count = list_actions(state, rules, actions)
+    tried = count
     own = 0
     for k in range(count):
         found[k]["total"] = 0.0
@@ -171,21 +193,32 @@ def _decide(
         found[k]["open"] = 1
         if actions[k] == preferred:
             own = k
+    if least > 0.0 and has_policy(policy):
+        tried = _open_likely(state, rules, policy, least, preferred, actions, count, work, found)
+        if tried == 1:
+            return 0
+    if weights.shape[0] > 0:
+        past = weigh_deals(state, rules, seat, plan, key, moves, temperature, work, evidence, weights)
+        if pool.shape[0] > 0:
+            walk_deals(state, rules, seat, plan, key, temperature, steps, weights, past, work, evidence, pool)
     phases = 1
-    while halving and (1 << phases) < count:
+    while halving and (1 << phases) < tried:
         phases += 1
     share = draw_share(key, 0)
-    still = count
+    still = tried
     deal = 0
     for phase in range(phases):
-        for _ in range(max(deals * count // (phases * still), 1)):
-            work[2] = state
-            draw_deal(base, rules, seat, plan, key, deal, weights, share)
+        for _ in range(max(deals * tried // (phases * still), 1)):
+            if pool.shape[0] > 0:
+                work[2] = pool[deal % pool.shape[0]]
+            else:
+                work[2] = state
+                draw_deal(base, rules, seat, plan, key, deal, weights, share)
             share = (share + _GOLDEN) % 1.0
             deal += 1
             near = exact > 0 and left(base, rules) <= exact * int(rules["num_players"])
             if not (near and _solve_all(base, rules, actions, count, nodes, stack, levels, found)):
-                _play_all(base, rules, kind, policy, actions, count, stack, seen, found)
+                _play_all(base, rules, kind, seat, quick, actions, count, stack, seen, found)
             _note(found, count, seat, own, share)
         if phase + 1 < phases:
             drop_twins(found, count, own)
@@ -208,8 +241,11 @@ def decide_flat(
     nodes: int,
     moves: bool,
     temperature: float,
+    steps: int,
     caution: float,
+    least: float,
     policy: Any,
+    quick: Any,
     memory: Any,
     chosen: Any,
     worth: Any,
@@ -220,21 +256,24 @@ def decide_flat(
         states: (B,) records, redacted for the seat to act.
         options: (1,) options record.
         keys: (B,) int64 keys of the decisions' chance.
-        kind: rule player of the playouts, or `POLICY`.
+        kind: who moves in playouts, as in `envs.search.playout.play_out`.
         deals: sampled deals for each action of a decision, on average.
         halving: whether better actions get more of them.
         exact: endings of at most this many moves a seat are solved; 0: none.
         nodes: most moves of solving one deal, all actions together; where that is too few the deal is played out.
         moves: whether weights go by all moves, not bids alone.
         temperature: of the weights of deals, where the memory has room for weights.
+        steps: of a walk from one deal to the next, where the memory has a pool.
         caution: standard errors by which another action must lead the preferred one: the policy's likeliest or, where
             there is none, the rule player's own choice.
+        least: chance that the policy must give an action for it to be tried; the preferred one always is.
         policy: from `envs.search.policy.policy_memory`.
+        quick: the same of the policy that moves in playouts.
         memory: from `flat_memory`.
         chosen: (B,) int64, written: legal actions.
-        worth: (B, A) float64, written: mean value of each legal action, NaN for others and for forced moves; or (B, 0).
+        worth: (B, A) float64, written: mean value of each action tried, NaN for others; or (B, 0).
     """
-    work, _, _, _, actions, values, found = memory
+    work, _, _, _, actions, values, found, _, _ = memory
     rules = options[0]
     for i in range(states.shape[0]):
         state = states[i]
@@ -245,12 +284,13 @@ def decide_flat(
             continue
         preferred = choose_action(state, rules, POLICY if has_policy(policy) else kind, policy, work)
         count = _decide(
-            state, rules, int(keys[i]), kind, deals, halving, exact, nodes, moves, temperature, caution, preferred,
-            policy, memory,
+            state, rules, int(keys[i]), kind, deals, halving, exact, nodes, moves, temperature, steps, caution, least,
+            preferred, policy, quick, memory,
         )  # fmt: skip
         chosen[i] = preferred
         if count > 0:
             chosen[i] = best_action(actions, values, count, preferred)
         if worth.shape[1] > 0:
             for k in range(count):
-                worth[i, actions[k]] = float(found[k]["total"]) / float(found[k]["deals"])
+                if found[k]["deals"] > 0:
+                    worth[i, actions[k]] = float(found[k]["total"]) / float(found[k]["deals"])

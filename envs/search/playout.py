@@ -5,14 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from envs.cards import fold, random_bits
 from envs.game import (
     ACTION_WORD,
     GAME_OVER,
+    MOST_PAST,
+    SEATS,
     TRUNCATED,
     determinize,
+    exchange,
+    judge,
     legal,
-    plausibility,
+    past,
     redact,
     rewards,
     rule_player,
@@ -21,7 +27,15 @@ from envs.jit import jit, lowest_bit
 from envs.loops import advance, forced_action
 from envs.search.policy import POLICY, likeliest_action
 
-_CANDIDATE_STREAM, _CHOICE_STREAM = 1, 2
+_CANDIDATE_STREAM, _CHOICE_STREAM, _WALK_STREAM = 1, 2, 3
+_NEGLIGIBLE = 20.0
+"""Deals that are so many times e times less likely than the likeliest have no weight worth knowing."""
+EVERYONE = (1 << SEATS) - 1
+_WALKS = 4
+"""Walks that share the deals of a decision."""
+_FIRST_STEPS = 8
+"""Deals' worth of steps that a walk makes before its first deal."""
+_BESIDE_RULE_PLAYERS = -2
 _TIE = 1e-9
 
 
@@ -46,6 +60,19 @@ def round_values(state: Any, rules: Any, flags: int, out: Any) -> None:
         out[seat] = own - (total - own) / (n - 1)
 
 
+def beside_rule_players(kind: int) -> int:
+    """The kind of playouts in which the policy moves the seat that searches, and rule player `kind` all others."""
+    return _BESIDE_RULE_PLAYERS - kind
+
+
+@jit
+def mover(kind: int, seat: int, own: int) -> int:
+    """Who moves a seat in playouts of a kind: a rule player, or `POLICY`; `own` is the seat that searches."""
+    if kind > _BESIDE_RULE_PLAYERS:
+        return kind
+    return POLICY if seat == own else _BESIDE_RULE_PLAYERS - kind
+
+
 @jit
 def choose_action(state: Any, rules: Any, kind: int, policy: Any, seen: Any) -> int:
     """What a player does in a full state: it sees the record redacted, in ``seen[0]``.
@@ -68,35 +95,169 @@ def choose_action(state: Any, rules: Any, kind: int, policy: Any, seen: Any) -> 
 
 
 @jit
-def play_out(state: Any, rules: Any, kind: int, policy: Any, seen: Any, out: Any) -> None:
-    """Let one player make all moves of a full state, in place, to the round's end.
+def play_out(state: Any, rules: Any, kind: int, own: int, policy: Any, seen: Any, out: Any) -> None:
+    """Make all moves of a full state, in place, to the round's end.
 
-    `kind`, `policy` and `seen` are as in `choose_action`, `out` as in `round_values`.
+    Args:
+        state: the record of a game that has not ended.
+        rules: the options record.
+        kind: a rule player or `POLICY`, who moves all seats, or a kind of `beside_rule_players`.
+        own: the seat that searches.
+        policy: as in `choose_action`.
+        seen: as there.
+        out: as in `round_values`.
     """
     flags = 0
     while flags == 0:
-        flags = advance(state, rules, choose_action(state, rules, kind, policy, seen))
+        player = mover(kind, int(state["turn"]), own)
+        flags = advance(state, rules, choose_action(state, rules, player, policy, seen))
     round_values(state, rules, flags, out)
+
+
+def evidence_memory(state: np.dtype[Any]) -> tuple[Any, ...]:
+    """Room for the past of a round, as `plausibility` reads it."""
+    return np.zeros(MOST_PAST + 1, state), np.zeros(MOST_PAST, np.int64)
+
+
+@jit
+def plausibility(deal: Any, rules: Any, count: int, judged: int, floor: float, evidence: Any) -> float:
+    """How well a full state explains what `judged` seats (bits) did: a log weight, 0 at best.
+
+    What they did is compared with what the strongest rule-based player would have done with these cards; each step of
+    difference costs 1. Such a player sees its own hand alone: the weights of seats add up.
+
+    Args:
+        deal: the full state.
+        rules: the options record.
+        count: decisions that `past` has written to `evidence`.
+        judged: the seats.
+        floor: anything below it may stand for what is.
+        evidence: from `evidence_memory`.
+    """
+    records, actions = evidence
+    value = 0.0
+    # The latest say most of the cards that are still held.
+    for k in range(count - 1, -1, -1):
+        if (judged >> int(records[k]["turn"])) & 1:
+            value -= judge(records[k], rules, deal, int(actions[k]))
+            if value < floor:
+                break
+    return value
 
 
 @jit
 def weigh_deals(
-    state: Any, rules: Any, seat: int, plan: Any, key: int, moves: bool, temperature: float, spare: Any, weights: Any
-) -> None:
+    state: Any, rules: Any, seat: int, plan: Any, key: int, moves: bool, temperature: float, spare: Any, evidence: Any,
+    weights: Any,
+) -> int:  # fmt: skip
     """Write the cumulative weights of ``len(weights)`` deals of the prepared plan: how well each explains the past.
 
     Deal i is `determinize` with ``candidate_key(key, i)``; its weight is exp(plausibility / temperature).
+
+    Args:
+        state: the record, redacted for `seat`.
+        rules: the options record.
+        seat: who searches.
+        plan: prepared by `prepare_deals`.
+        key: of the decision's chance.
+        moves: whether all moves count, not bids alone.
+        temperature: of the weights.
+        spare: a record, overwritten.
+        evidence: from `evidence_memory`, written.
+        weights: written.
+
+    Returns:
+        Decisions of the past in `evidence`.
     """
-    best = 0.0
+    best = -np.inf
+    count = 0
     for i in range(weights.shape[0]):
         spare[0] = state
         determinize(spare[0], rules, seat, plan, candidate_key(key, i))
-        weights[i] = plausibility(spare[0], rules, seat, moves, spare[1:]) / temperature
-        best = max(best, weights[i]) if i > 0 else weights[i]
+        if i == 0:
+            count = past(spare[0], rules, seat, moves, evidence[0], evidence[1])
+        floor = temperature * (best - _NEGLIGIBLE)
+        weights[i] = plausibility(spare[0], rules, count, EVERYONE, floor, evidence) / temperature
+        best = max(best, weights[i])
     total = 0.0
     for i in range(weights.shape[0]):
         total += math.exp(weights[i] - best)
         weights[i] = total
+    return count
+
+
+@jit
+def _gains(new: Any, old: Any, rules: Any, seat: int, count: int, evidence: Any, least: float, values: Any) -> bool:
+    """Whether a deal explains the past better than another one, by `least` or more.
+
+    Seats that see the same are not judged again. `values` are those of the seats in the other deal; where the answer is
+    yes they are overwritten by the new ones.
+    """
+    # A hand that its own seat does not see may be seen by all others.
+    all_see = new["hands"][seat] != old["hands"][seat]
+    gain = 0.0
+    for other in range(values.shape[0]):
+        if all_see or new["hands"][other] != old["hands"][other]:
+            gain -= values[other]
+    found = np.empty_like(values)
+    for other in range(values.shape[0]):
+        found[other] = values[other]
+        if all_see or new["hands"][other] != old["hands"][other]:
+            found[other] = plausibility(new, rules, count, 1 << other, least - gain, evidence)
+            gain += found[other]
+            if gain < least:
+                return False
+    values[:] = found
+    return True
+
+
+@jit
+def walk_deals(
+    state: Any, rules: Any, seat: int, plan: Any, key: int, temperature: float, steps: int, weights: Any, count: int,
+    spare: Any, evidence: Any, pool: Any,
+) -> None:  # fmt: skip
+    """Fill `pool` with full states drawn, by Metropolis walks, by how well they explain the past.
+
+    A few walks begin at candidates drawn by the weights of `weigh_deals`. Each step exchanges two hidden cards, and is
+    taken back with the chance that makes deals as frequent as their weights are high (N. Metropolis et al., Equation of
+    state calculations by fast computing machines, J. Chem. Phys. 21, 1953).
+
+    Args:
+        state: the record, redacted for `seat`.
+        rules: the options record.
+        seat: who searches.
+        plan: prepared by `prepare_deals`.
+        key: of the decision's chance, that of the weights.
+        temperature: of the weights.
+        steps: steps from one deal to the next.
+        weights: as `weigh_deals` has written them, at least one.
+        count: what it returned.
+        spare: a record, overwritten.
+        evidence: as `weigh_deals` has left it.
+        pool: records, written.
+    """
+    walk = fold(key, _WALK_STREAM)
+    done = 0
+    n = int(rules["num_players"])
+    values = np.zeros(n)
+    for k in range(_WALKS):
+        first = k * pool.shape[0] // _WALKS
+        for i in range(first, (k + 1) * pool.shape[0] // _WALKS):
+            if i == first:
+                pool[i] = state
+                chosen = chosen_candidate(weights, (k + draw_share(key, 0)) / _WALKS)
+                determinize(pool[i], rules, seat, plan, candidate_key(key, chosen))
+                for other in range(n):
+                    values[other] = plausibility(pool[i], rules, count, 1 << other, -np.inf, evidence)
+            else:
+                pool[i] = pool[i - 1]
+            for _ in range(steps * (_FIRST_STEPS if i == first else 1)):
+                done += 1
+                spare[0] = pool[i]
+                if exchange(spare[0], rules, seat, plan, fold(walk, done)):
+                    allowed = temperature * math.log(draw_share(walk, done))
+                    if _gains(spare[0], pool[i], rules, seat, count, evidence, allowed, values):
+                        pool[i] = spare[0]
 
 
 @jit

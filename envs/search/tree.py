@@ -29,6 +29,8 @@ from envs.search.playout import (
     choose_action,
     draw_deal,
     draw_share,
+    evidence_memory,
+    mover,
     play_out,
     round_values,
     weigh_deals,
@@ -71,6 +73,7 @@ def tree_memory(
         np.zeros(actions, np.int64),
         np.zeros(actions),
         np.zeros(SEATS, np.float32),
+        evidence_memory(state),
     )
 
 
@@ -178,7 +181,7 @@ def _iterate(
     memory: Any,
 ) -> tuple[int, int, int]:  # fmt: skip
     """Descend from the root in one sampled deal (`base`, played on in place); returns flags, nodes, path's length."""
-    work, _, _, tree, path, _, _, _ = memory
+    work, _, _, tree, path, _, _, _, _ = memory
     guided = has_policy(policy)
     node = 0
     length = 0
@@ -203,7 +206,7 @@ def _iterate(
             node = _choose_by_prior(tree, node, low, high, least, most, c)
             grown = choice and int(tree[node]["visits"]) == 0
         elif fresh > 0:
-            action = choose_action(base, rules, kind, policy, work)
+            action = choose_action(base, rules, mover(kind, seat, own), policy, work)
             if not has_action(new_low, new_high, action):
                 bits = random_bits(key & 0xFFFFFFFF, key >> 32, length)
                 action = nth_action(new_low, new_high, random_below(bits, fresh))
@@ -224,16 +227,16 @@ def _iterate(
 @jit
 def _search(
     state: Any, rules: Any, key: int, kind: int, iterations: int, c: float, moves: bool, temperature: float,
-    policy: Any, memory: Any,
+    policy: Any, quick: Any, memory: Any,
 ) -> int:  # fmt: skip
     """Grow the tree of one redacted record; returns the count of actions with their mean values, 0: no deal."""
-    work, plan, weights, tree, path, actions, values, out = memory
+    work, plan, weights, tree, path, actions, values, out, evidence = memory
     n = int(rules["num_players"])
     seat = int(state["turn"])
     if not prepare_deals(state, rules, seat, plan):
         return 0
     if weights.shape[0] > 0:
-        weigh_deals(state, rules, seat, plan, key, moves, temperature, work[:3], weights)
+        weigh_deals(state, rules, seat, plan, key, moves, temperature, work, evidence, weights)
     _add_node(tree, 0, -1, -1, -1)
     base = work[2]
     count = 1
@@ -247,7 +250,7 @@ def _search(
         if flags != 0:
             round_values(base, rules, flags, out)
         else:
-            play_out(base, rules, kind, policy, work, out)
+            play_out(base, rules, kind, seat, quick, work, out)
         for other in range(n):
             least = min(least, out[other])
             most = max(most, out[other])
@@ -282,6 +285,7 @@ def decide_tree(
     moves: bool,
     temperature: float,
     policy: Any,
+    quick: Any,
     memory: Any,
     chosen: Any,
     worth: Any,
@@ -292,17 +296,18 @@ def decide_tree(
         states: (B,) records, redacted for the seat to act.
         options: (1,) options record.
         keys: (B,) int64 keys of the decisions' chance.
-        kind: rule player of the playouts, or `POLICY`.
+        kind: who moves in playouts, as in `envs.search.playout.play_out`.
         iterations: sampled deals a decision, each with one playout.
         c: exploration, for outcomes scaled to 0..1.
         moves: whether weights go by all moves, not bids alone.
         temperature: of the weights of deals, where the memory has room for weights.
         policy: from `envs.search.policy.policy_memory`.
+        quick: the same of the policy that moves in playouts.
         memory: from `tree_memory`, guided where there is a policy.
         chosen: (B,) int64, written: legal actions.
         worth: (B, A) float64, written: mean value of each action tried, NaN for others; or (B, 0).
     """
-    work, _, _, tree, _, actions, values, _ = memory
+    work, _, _, tree, _, actions, values, _, _ = memory
     rules = options[0]
     for i in range(states.shape[0]):
         state = states[i]
@@ -312,7 +317,7 @@ def decide_tree(
         if chosen[i] >= 0:
             continue
         preferred = choose_action(state, rules, POLICY if has_policy(policy) else kind, policy, work)
-        count = _search(state, rules, int(keys[i]), kind, iterations, c, moves, temperature, policy, memory)
+        count = _search(state, rules, int(keys[i]), kind, iterations, c, moves, temperature, policy, quick, memory)
         chosen[i] = preferred
         for k in range(count):
             node = int(values[k])

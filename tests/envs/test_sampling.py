@@ -378,3 +378,39 @@ def test_plain_mode_gives_the_same_deals() -> None:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert json.loads(done.stdout) == _fixed_run()
+
+
+@jit
+def walk(plan: Any, key0: int, key1: int, steps: int, hands: Any, out: Any) -> None:
+    for i in range(len(out)):
+        for k in range(steps):
+            sampling.exchange_cards(plan, key0 + i * steps + k, key1, hands)
+        out[i] = hands
+
+
+@pytest.mark.parametrize(
+    "situation",
+    [
+        (0b111111, [2, 2, 2], [ANY] * 3),
+        (0b111111, [1, 2, 3], [0b000111, 0b111110, ANY]),
+        (0b1111, [2, 2], [0b0111, ANY]),
+    ],
+    ids=str,
+)
+def test_exchanges_walk_through_all_deals_alike(situation: Situation) -> None:
+    plan, possible = prepared(situation)
+    assert possible
+    deals = all_deals(situation)
+    hands = np.array(draws(plan, len(situation[1]), 1)[0])
+    out = np.zeros((DRAWS_PER_DEAL * len(deals), len(hands)), np.int64)
+    walk(plan, 5, 6, 20, hands, out)
+    found = Counter(tuple(int(mask) for mask in deal) for deal in out)
+    assert set(found) == set(deals)
+    assert chisquare([found[deal] for deal in deals]).pvalue > 1e-4
+
+
+def test_what_is_certain_is_never_exchanged() -> None:
+    plan, _ = prepared((0b111, [1, 2], [0b001, ANY]))
+    hands = np.array([0b001, 0b110])
+    assert not any(sampling.exchange_cards(plan, key, 1, hands) for key in range(50))
+    assert hands.tolist() == [0b001, 0b110]

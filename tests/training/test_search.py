@@ -199,7 +199,7 @@ def test_montecarlo_is_the_mean_of_playouts_over_common_deals(rules: dict[str, A
                 if flags:
                     round_values(copy[0], record[0], flags, out)
                 else:
-                    play_out(copy[0], record[0], 1, policy_memory(), scratch, out)
+                    play_out(copy[0], record[0], 1, 0, policy_memory(), scratch, out)
                 total[action] += out[seat]
         np.testing.assert_allclose(found[i][legal], total[legal] / 5, atol=1e-9)
         assert np.isnan(np.delete(found[i], legal)).all()

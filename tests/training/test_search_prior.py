@@ -16,14 +16,14 @@ from envs import loops
 from envs.agents import Decisions, check_rules, find_agent
 from envs.game import Game, find_game
 from envs.jit import PLAIN
-from envs.search.playout import choose_action, play_out, round_values
+from envs.search.playout import beside_rule_players, choose_action, play_out, round_values
 from envs.search.policy import POLICY, has_policy, join_layers, policy_memory, write_chances, write_logits
 from envs.vector import VectorEnv
-from training.agents import PolicyAgent, load_agent
+from training.agents import PolicyAgent, load_agent, policy_of
 from training.arena import play_match
-from training.checkpoint import load_policy
+from training.checkpoint import describe, find_checkpoint, load_policy, save_checkpoint
 from training.crew import Crew, Team
-from training.search import InformationSet, MonteCarlo, Search
+from training.search import LOOKAHEAD, InformationSet, MonteCarlo, Search
 from training.tournament import settings_of
 
 KACHUFUL = find_game("kachuful")
@@ -89,7 +89,7 @@ def test_a_playout_of_the_policy_is_what_the_policy_plays(tmp_path: Path) -> Non
             flags = loops.advance(copy[0], record[0], action)
         round_values(copy[0], record[0], flags, expected)
         copy = states[i : i + 1].copy()
-        play_out(copy[0], record[0], POLICY, memory, np.zeros(1, KACHUFUL.state), found)
+        play_out(copy[0], record[0], POLICY, 0, memory, np.zeros(1, KACHUFUL.state), found)
         assert found.tolist() == expected.tolist()
 
 
@@ -183,11 +183,13 @@ def test_a_prior_that_cannot_be_used_is_told_in_one_line(kind: str, tmp_path: Pa
     assert load_agent(spec, KACHUFUL).name == spec
     for wrong, message in {
         f"{kind}:prior={tmp_path}/none": f"no checkpoint at {tmp_path}/none: no such folder",
-        f"{spec}:sampled": "prior must be the path of a checkpoint or run, without :greedy or :sampled",
-        f"{spec}:greedy": "prior must be the path of a checkpoint or run, without :greedy or :sampled",
+        f"{spec}:sampled": "prior must be the path of a checkpoint or run, without :greedy, :sampled or :search",
+        f"{spec}:greedy": "prior must be the path of a checkpoint or run, without :greedy, :sampled or :search",
+        f"{spec}:search": "prior must be the path of a checkpoint or run, without :greedy, :sampled or :search",
         f"{kind}:prior=": f"{kind}: option 'prior' has no value; write prior=PATH",
         f"{kind}:playouts=1": "option playouts=1 is not possible: playouts must be 0 where there is no prior",
-        f"{spec},playouts=2": "playouts must be an integer from 0 to 1",
+        f"{spec},playouts=3": "playouts must be an integer from 0 to 2",
+        f"{spec},candidates=9": "candidates must be 0 where weight is none",
     }.items():
         with pytest.raises(ValueError) as error:  # noqa: PT011 - the message is compared below
             load_agent(wrong, KACHUFUL)
@@ -225,3 +227,81 @@ def test_a_tournament_names_the_checkpoint_of_a_prior(tmp_path: Path) -> None:
     assert settings.agents == (f"ismcts:iterations=5,prior={folder}", folder, "ismcts:c=0.7")
     assert settings.digests[0] == settings.digests[1] != ""
     assert settings.digests[2] == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("least=0.1", "least must be 0 where there is no prior"),
+        ("walk=3", "walk must be 0 where weight is none"),
+        ("weight=moves,walk=-1", "walk must be an integer from 0"),
+    ],
+)
+def test_options_that_need_others(options: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        load_agent(f"montecarlo:{options}", KACHUFUL)
+
+
+def test_playouts_beside_rule_players(tmp_path: Path) -> None:
+    path = save_policy(tmp_path, "kachuful", max_hand=3)
+    states, decisions = some_decisions(KACHUFUL, 8, max_hand=3)
+    policy, rule, record = load_agent(path, KACHUFUL), find_agent("heuristic", KACHUFUL), decisions.rules.record()
+    for i in range(len(states)):
+        own = int(states["turn"][i])
+        expected, found, flags = np.zeros(8, np.float32), np.zeros(8, np.float32), 0
+        copy = states[i : i + 1].copy()
+        while not flags:
+            player = policy if copy["turn"][0] == own else rule
+            action = int(player.act(Decisions(KACHUFUL, decisions.rules, copy))[0])
+            flags = loops.advance(copy[0], record[0], action)
+        round_values(copy[0], record[0], flags, expected)
+        copy = states[i : i + 1].copy()
+        kind = beside_rule_players(len(KACHUFUL.rule_players) - 1)
+        play_out(copy[0], record[0], kind, own, memory_of(path), np.zeros(1, KACHUFUL.state), found)
+        assert found.tolist() == expected.tolist()
+
+
+def test_unlikely_actions_are_not_tried(tmp_path: Path) -> None:
+    path = save_policy(tmp_path, "kachuful")
+    _, decisions = some_decisions(KACHUFUL, 40)
+    agent = load_agent(path, KACHUFUL)
+    assert isinstance(agent, PolicyAgent)
+    chances = agent.probabilities(decisions)
+    tried = ~np.isnan(MonteCarlo(deals=2, halving=0, prior=path, least=0.2).values(decisions))
+    expected = (chances >= 0.2) & (chances < 1)
+    expected[np.arange(len(chances)), chances.argmax(axis=1)] = True
+    expected &= expected.sum(axis=1, keepdims=True) > 1  # what is not compared has no value
+    assert np.array_equal(tried, expected)
+    assert tried.any()
+    assert np.array_equal(MonteCarlo(deals=2, prior=path, least=1.0).act(decisions), agent.act(decisions))
+
+
+def test_a_quick_network_stands_in_for_the_policy_in_playouts(tmp_path: Path) -> None:
+    policy, other = (load_policy(save_policy(tmp_path / str(seed), "kachuful", seed)) for seed in (1, 2))
+    about = {**describe(KACHUFUL, KACHUFUL.make_rules(), False), "decisions": 1}
+    for name, quick in (("alone", None), ("same", policy.network), ("other", other.network)):
+        save_checkpoint(tmp_path / name, policy.network, about, {}, quick)
+    assert load_policy(tmp_path / "alone").quick is None
+    _, decisions = some_decisions(KACHUFUL)
+    alone, same, different = (
+        MonteCarlo(deals=4, prior=str(tmp_path / name), playouts=2).values(decisions)
+        for name in ("alone", "same", "other")
+    )
+    assert np.array_equal(alone, same, equal_nan=True)
+    assert not np.array_equal(alone, different, equal_nan=True)
+
+
+def test_a_checkpoint_that_looks_ahead(tmp_path: Path) -> None:
+    path = save_policy(tmp_path, "kachuful")
+    agent = load_agent(f"{path}:search")
+    assert agent == MonteCarlo(prior=str(find_checkpoint(path)), **LOOKAHEAD)
+    assert load_agent(agent.name, KACHUFUL) == agent
+    found = policy_of(agent)
+    assert found is not None
+    assert found[0].game is KACHUFUL
+    _, decisions = some_decisions(KACHUFUL, 6)
+    assert decisions.action_mask[np.arange(len(decisions)), agent.act(decisions)].all()
+    with pytest.raises(ValueError, match="plays Kachuful, not Call Break"):
+        load_agent(f"{path}:search", "call_break")
+    with pytest.raises(ValueError, match="no checkpoint at nowhere"):
+        load_agent("nowhere:search", KACHUFUL)
