@@ -303,5 +303,5 @@ def test_a_checkpoint_that_looks_ahead(tmp_path: Path) -> None:
     assert decisions.action_mask[np.arange(len(decisions)), agent.act(decisions)].all()
     with pytest.raises(ValueError, match="plays Kachuful, not Call Break"):
         load_agent(f"{path}:search", "call_break")
-    with pytest.raises(ValueError, match="no checkpoint at nowhere"):
+    with pytest.raises(ValueError, match="no agent 'nowhere:search'"):
         load_agent("nowhere:search", KACHUFUL)

@@ -17,7 +17,17 @@ import yaml
 from untrained import RULES, untrained_run
 
 import training.ship
-from training.checkpoint import MANIFEST, POLICY, CheckpointError, load_policy, load_training, read_manifest
+from training.checkpoint import (
+    MANIFEST,
+    POLICY,
+    QUICK,
+    CheckpointError,
+    find_checkpoint,
+    load_policy,
+    load_training,
+    read_manifest,
+    save_checkpoint,
+)
 from training.config import read_config
 from training.ship import CARD, CONFIG, LIMIT, how_it_learnt, list_agents, page
 
@@ -53,7 +63,8 @@ def blocks(card: str, language: str) -> list[str]:
 
 def check_agent(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """What every shipped agent must be."""
-    assert sorted(path.name for path in folder.iterdir()) == sorted([CARD, CONFIG, MANIFEST, POLICY])
+    names = [CARD, CONFIG, MANIFEST, POLICY, *([QUICK] if "quick" in read_manifest(folder) else [])]
+    assert sorted(path.name for path in folder.iterdir()) == sorted(names)
     assert sum(path.stat().st_size for path in folder.iterdir()) <= LIMIT
     policy = load_policy(folder)
     manifest = read_manifest(folder)
@@ -151,6 +162,23 @@ def test_the_commands_of_a_card_repeat_its_results(line: Line) -> None:
     assert card.count("| greedy |") == 2
     assert card.count("| sampled |") == 2
     assert "| `random`, `max_hand=3`, `scoring='judgement'` |" in card
+
+
+def test_a_quick_network_is_shipped_with_its_policy(line: Line) -> None:
+    run = untrained_run(Path("runs/one"), "kachuful")
+    folder, policy = find_checkpoint(run), load_policy(run)
+    entries, _, kept = load_training(folder)
+    about = {name: entry for name, entry in entries.items() if name not in ("network", "parts")}
+    save_checkpoint(run, policy.network, about, kept, policy.network)
+    arguments = ("--against", "random", "--deals", 2, "--rules.max_hand", 2, "--workers", 1, "--json", "found.json")
+    assert line("evaluate.py", f"{run}:search", *arguments)[0] == 0
+    assert line("ship.py", run, "mine", "--results", "found.json")[0] == 0
+    shipped = Path("checkpoints/mine")
+    assert sorted(read_manifest(shipped)["parts"]) == [POLICY, QUICK]
+    assert load_policy(shipped).quick is not None
+    card = (shipped / CARD).read_text(encoding="utf-8")
+    assert "| looks ahead |" in card
+    assert "scripts/evaluate.py checkpoints/mine:search --against random" in card
 
 
 def test_an_agent_is_replaced_only_on_request(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:

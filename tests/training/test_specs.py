@@ -15,7 +15,7 @@ from envs.single import SingleSeatEnv
 from training.agents import FACTORY, PATH, PLAYER, PLUGIN, SEARCH, PolicyAgent, load_agent, parse_spec, split_specs
 from training.checkpoint import describe, save_checkpoint
 from training.network import make_policy_network
-from training.search import SEARCHES, InformationSet, MonteCarlo, PerfectInformation
+from training.search import LOOKAHEAD, SEARCHES, InformationSet, MonteCarlo, PerfectInformation
 
 GAME = find_game("kachuful")
 PLAYERS = agent_names(GAME)
@@ -50,6 +50,7 @@ def make_nothing(game: Game) -> None:
         ("pimc: deals = 64 , weight=bids", SEARCH, "pimc", {"deals": 64, "weight": "bids"}),
         ("ismcts:iterations=2000,c=1", SEARCH, "ismcts", {"iterations": 2000, "c": 1.0}),
         ("checkpoints/none:sampled", PATH, "checkpoints/none", {"greedy": False}),
+        ("checkpoints/none:search", PATH, "checkpoints/none", LOOKAHEAD),
         ("checkpoints/none:greedy", PATH, "checkpoints/none", {"greedy": True}),
         ("checkpoints/none", PATH, "checkpoints/none", {}),
         ("mine.agents:make", FACTORY, "mine.agents:make", {}),
@@ -69,9 +70,12 @@ def test_specs(text: str, kind: str, name: str, options: dict[str, Any]) -> None
     [
         (
             "pimc:deal=64",
-            "pimc: no option 'deal'; did you mean 'deals'? options are caution, deals, exact,",
+            "pimc: no option 'deal'; did you mean 'deals'? options are candidates, caution, deals, exact,",
         ),
-        ("montecarlo:exact=5", "montecarlo: no option 'exact'; options are caution, deals"),
+        (
+            "montecarlo:exact=5",
+            "montecarlo: no option 'exact'; did you mean 'least'? options are candidates, caution, deals",
+        ),
         ("pimc:deals=many", "pimc: option deals='many' is not possible: deals must be an integer from 1 to 1000000"),
         ("pimc:deals=1.5", "deals must be an integer"),
         ("pimc:deals=0", "pimc: option deals=0 is not possible"),
