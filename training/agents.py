@@ -30,7 +30,7 @@ import numpy as np
 
 from envs.agents import Agent, Decisions, agent_names, find_agent
 from envs.game import Game, find_game
-from training.search import LOOKAHEAD, SEARCHES, MonteCarlo, Search
+from training.search import LOOKAHEAD, SEARCHES, MonteCarlo, Search, look_ahead
 
 if TYPE_CHECKING:
     from training.checkpoint import Policy
@@ -254,7 +254,7 @@ def _load_policy(spec: Spec, game: Game | None, greedy: bool) -> PolicyAgent | M
 
     folder = find_checkpoint(spec.name)
     if spec.options == LOOKAHEAD:
-        search = MonteCarlo(prior=str(folder), **LOOKAHEAD)
+        search = look_ahead(folder)
         if game is not None:
             search.check_game(game)
         return search

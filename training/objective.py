@@ -16,6 +16,19 @@ TIE = 0.01
 """Points by which equal scores may differ after rewards of float32 have been added up; scores are tenths at least."""
 
 
+def check_winnable(rules: Any, option: str, title: str = "the game") -> None:
+    """Raise ValueError, naming the option that asks for it, where no chance to win can be told from scores.
+
+    That is where there are none, where rewards are not margins over all others, or where partners share them.
+    """
+    if "rounds" not in (rules.record().dtype.names or ()):
+        raise ValueError(f"option {option} is not possible: {title} has no rounds and scores")
+    if getattr(rules, "reward", "margin") != "margin":
+        raise ValueError(f"option {option} is not possible with rules.reward={rules.reward}")
+    if getattr(rules, "partnerships", False):
+        raise ValueError(f"option {option} is not possible with rules.partnerships: partners win together")
+
+
 class WinChances:
     """Chances to win by the scores and the rounds left, as if each seat still got independent points in every round.
 
@@ -31,19 +44,12 @@ class WinChances:
         edge: points by which the learner's seats are expected to gain on the others in a round.
 
     Raises:
-        ValueError: the game has no scores, its rewards are not margins over all others, or partners share them.
+        ValueError: see `check_winnable`.
     """
 
     def __init__(self, game: Game, rules: Any, spread: float, edge: float = 0.0) -> None:
-        names = rules.record().dtype.names or ()
-        if game.points is None or "rounds" not in names:
-            raise ValueError(f"option rollout.objective=win is not possible: {game.title} has no rounds and scores")
-        if getattr(rules, "reward", "margin") != "margin":
-            raise ValueError(f"option rollout.objective=win is not possible with rules.reward={rules.reward}")
-        if getattr(rules, "partnerships", False):
-            raise ValueError(
-                "option rollout.objective=win is not possible with rules.partnerships: partners win together"
-            )
+        check_winnable(rules, "rollout.objective=win", game.title)
+        assert game.points is not None  # what has rounds has scores
         self.points = game.points
         self.rounds = int(rules.record()["rounds"][0])
         self.seats = int(rules.num_players)

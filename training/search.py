@@ -11,6 +11,7 @@ import dataclasses
 from abc import abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from envs.search.flat import decide_flat, flat_memory
 from envs.search.playout import beside_rule_players
 from envs.search.policy import NO_NETWORK, POLICY, Network, policy_memory
 from envs.search.tree import decide_tree, tree_memory
+from training.objective import WinChances, check_winnable
 
 if TYPE_CHECKING:
     from training.checkpoint import Policy
@@ -130,7 +132,8 @@ class Search:
     def values(self, decisions: Decisions) -> np.ndarray:
         """(B, A) float64: mean outcome of each action for the seat to act, in the game's rewards.
 
-        NaN for illegal and untried actions, and where there is nothing to decide.
+        With a `spread` it is the mean chance to win instead. NaN for illegal and untried actions, and where there is
+        nothing to decide.
         """
         return self._decide(decisions, decisions.game.num_actions)[1]
 
@@ -195,12 +198,22 @@ class MonteCarlo(Search):
     least: float = 0.0
     """With a prior: chance that the policy must give an action for it to be tried; what it would do always is."""
 
+    spread: float = 0.0
+    """Standard deviation of a seat's points in a round, where actions are compared by the chance to win the game that
+    they leave (see `training.objective`); 0: by the outcome of the round."""
+    edge: float = 0.0
+    """With a spread: points that the seat expects to gain on each other one in every round left."""
+
     def __post_init__(self) -> None:
         super().__post_init__()
         check_int("deals", self.deals, 1, MOST)
         check_int("halving", self.halving, 0, 1)
         check_number("caution", self.caution, 0, 100)
         check_number("least", self.least, 0, 1)
+        check_number("spread", self.spread, 0, 1000)
+        check_number("edge", self.edge, 0, 1000)
+        if self.edge and not self.spread:
+            fail("edge", self.edge, "0 where spread is 0")
         check_int("walk", self.walk, 0, MOST)
         if self.walk and self.weight == "none":
             fail("walk", self.walk, "0 where weight is none")
@@ -209,6 +222,19 @@ class MonteCarlo(Search):
 
     def _ending(self) -> tuple[int, int]:
         return 0, 0
+
+    def _aim(self, game: Game, rules: Any) -> tuple[float, float, float, float]:
+        """What compiled code wants to know to compute a chance to win."""
+        if not self.spread:
+            return 1.0, 0.0, 0.0, 0.0
+        chances = WinChances(game, rules, self.spread, self.edge)
+        return chances.points, float(chances.rounds), chances.scale, float(self.edge)
+
+    def check_rules(self, rules: Any) -> None:
+        """See `Search.check_rules`; ValueError also where no chance to win can be told from scores."""
+        super().check_rules(rules)
+        if self.spread:
+            check_winnable(rules, f"spread={self.spread:g}")
 
     def _pool(self) -> int:
         """Deals that a walk draws."""
@@ -221,7 +247,7 @@ class MonteCarlo(Search):
         decide_flat(
             decisions.states[rows], decisions.options, decisions.keys[rows], self._kind(game), self.deals,
             self.halving == 1, exact, nodes, self.weight == "moves", float(self.temperature), self.walk,
-            float(self.caution), float(self.least), *policies,
+            float(self.caution), float(self.least), self._aim(game, decisions.rules), *policies,
             flat_memory(game.state, game.num_actions, self._candidates(self.deals), self._pool()), chosen, worth,
         )  # fmt: skip
 
@@ -284,4 +310,21 @@ SEARCHES: dict[str, type[Search]] = {
 LOOKAHEAD: dict[str, Any] = {
     "weight": "moves", "temperature": 0.3, "deals": 64, "candidates": 64, "walk": 64, "playouts": 2, "least": 0.02,
 }  # fmt: skip
-"""How ``CHECKPOINT:search`` looks ahead: a `MonteCarlo` with the checkpoint as its prior."""
+"""How ``CHECKPOINT:search`` looks ahead; see `look_ahead`."""
+
+
+def look_ahead(folder: Path) -> MonteCarlo:
+    """The search that puts looking ahead before a checkpoint's policy.
+
+    It aims as the policy has learnt to: at points, or at winning the game.
+
+    Raises:
+        ValueError: the checkpoint cannot be used (`CheckpointError`).
+    """
+    from training.checkpoint import read_manifest
+
+    rollout = read_manifest(folder).get("config", {}).get("rollout", {})
+    aim: dict[str, Any] = {}
+    if rollout.get("objective") == "win":
+        aim = {"spread": float(rollout["round_spread"]), "edge": float(rollout.get("round_edge", 0.0))}
+    return MonteCarlo(prior=str(folder), **LOOKAHEAD, **aim)

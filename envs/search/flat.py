@@ -29,6 +29,7 @@ from envs.search.playout import (
     round_values,
     walk_deals,
     weigh_deals,
+    win_chance,
 )
 from envs.search.policy import POLICY, has_policy, write_chances
 
@@ -103,6 +104,14 @@ def _play_all(
 
 
 @jit
+def _aim_to_win(base: Any, seats: int, seat: int, count: int, aim: Any, found: Any) -> None:
+    """Put the chance to win in the place of what the seat to act gets."""
+    for k in range(count):
+        if found[k]["open"] == 1:
+            found[k]["values"][seat] = win_chance(base, seats, seat, found[k]["values"], aim)
+
+
+@jit
 def _note(found: Any, count: int, seat: int, own: int, share: float) -> None:
     for k in range(count):
         if found[k]["open"] == 1:
@@ -172,7 +181,8 @@ def _rate(found: Any, count: int, own: int, caution: float, values: Any) -> None
 @jit
 def _decide(
     state: Any, rules: Any, key: int, kind: int, deals: int, halving: bool, exact: int, nodes: int, moves: bool,
-    temperature: float, steps: int, caution: float, least: float, preferred: int, policy: Any, quick: Any, memory: Any,
+    temperature: float, steps: int, caution: float, least: float, aim: Any, preferred: int, policy: Any,
+    quick: Any, memory: Any,
 ) -> int:  # fmt: skip
     """Rate the legal actions of one redacted record, in ``memory``; returns their count, 0: nothing is to be rated."""
     work, levels, plan, weights, actions, values, found, pool, evidence = memory
@@ -219,6 +229,8 @@ def _decide(
             near = exact > 0 and left(base, rules) <= exact * int(rules["num_players"])
             if not (near and _solve_all(base, rules, actions, count, nodes, stack, levels, found)):
                 _play_all(base, rules, kind, seat, quick, actions, count, stack, seen, found)
+            if aim[2] > 0.0:
+                _aim_to_win(base, int(rules["num_players"]), seat, count, aim, found)
             _note(found, count, seat, own, share)
         if phase + 1 < phases:
             drop_twins(found, count, own)
@@ -244,6 +256,7 @@ def decide_flat(
     steps: int,
     caution: float,
     least: float,
+    aim: Any,
     policy: Any,
     quick: Any,
     memory: Any,
@@ -267,6 +280,7 @@ def decide_flat(
         caution: standard errors by which another action must lead the preferred one: the policy's likeliest or, where
             there is none, the rule player's own choice.
         least: chance that the policy must give an action for it to be tried; the preferred one always is.
+        aim: as in `envs.search.playout.win_chance`, where the chance to win counts; a scale of 0: outcomes do.
         policy: from `envs.search.policy.policy_memory`.
         quick: the same of the policy that moves in playouts.
         memory: from `flat_memory`.
@@ -285,7 +299,7 @@ def decide_flat(
         preferred = choose_action(state, rules, POLICY if has_policy(policy) else kind, policy, work)
         count = _decide(
             state, rules, int(keys[i]), kind, deals, halving, exact, nodes, moves, temperature, steps, caution, least,
-            preferred, policy, quick, memory,
+            aim, preferred, policy, quick, memory,
         )  # fmt: skip
         chosen[i] = preferred
         if count > 0:

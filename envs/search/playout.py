@@ -37,6 +37,10 @@ _FIRST_STEPS = 8
 """Deals' worth of steps that a walk makes before its first deal."""
 _BESIDE_RULE_PLAYERS = -2
 _TIE = 1e-9
+_TIED = 0.01
+"""Points by which equal scores may differ, having come from float32; scores are tenths at least."""
+_CERTAIN = 500.0
+"""Logarithm of odds beyond which nothing changes."""
 
 
 @jit
@@ -71,6 +75,36 @@ def mover(kind: int, seat: int, own: int) -> int:
     if kind > _BESIDE_RULE_PLAYERS:
         return kind
     return POLICY if seat == own else _BESIDE_RULE_PLAYERS - kind
+
+
+@jit
+def win_chance(state: Any, seats: int, seat: int, margins: Any, aim: Any) -> float:
+    """Chance of a seat to win the game after a round that brings all seats what `margins` say; ties share a win.
+
+    As `training.objective.WinChances` has it: a softmax of the expected scores, wider the more rounds are left.
+
+    Args:
+        state: a record of the round.
+        seats: seats of the table.
+        seat: who asks; it alone is ahead by the edge in every round left.
+        margins: each seat's points less the mean of the others', in points.
+        aim: score units in a point, rounds of a game, scale of the softmax after one round, and edge.
+    """
+    points, rounds, scale, edge = aim
+    left = max(rounds - 1.0 - float(state["round"]), 0.0)
+    total = 0.0
+    own = float(state["scores"][seat]) / points + float(margins[seat]) * (seats - 1) / seats + edge * left
+    for other in range(seats):
+        # Margins tell gains but for what all have in common, which no chance depends on.
+        after = float(state["scores"][other]) / points + float(margins[other]) * (seats - 1) / seats
+        ahead = own - after if other != seat else 0.0
+        if left > 0.0:
+            total += math.exp(min(-ahead / (scale * math.sqrt(left)), _CERTAIN))
+        elif ahead < -_TIED:
+            return 0.0
+        else:
+            total += 1.0 if ahead <= _TIED else 0.0
+    return 1.0 / total
 
 
 @jit

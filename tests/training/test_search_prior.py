@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,14 @@ from envs import loops
 from envs.agents import Decisions, check_rules, find_agent
 from envs.game import Game, find_game
 from envs.jit import PLAIN
-from envs.search.playout import beside_rule_players, choose_action, play_out, round_values
+from envs.search.playout import beside_rule_players, choose_action, play_out, round_values, win_chance
 from envs.search.policy import POLICY, has_policy, join_layers, policy_memory, write_chances, write_logits
 from envs.vector import VectorEnv
 from training.agents import PolicyAgent, load_agent, policy_of
 from training.arena import play_match
-from training.checkpoint import describe, find_checkpoint, load_policy, save_checkpoint
+from training.checkpoint import MANIFEST, describe, find_checkpoint, load_policy, save_checkpoint
 from training.crew import Crew, Team
+from training.objective import WinChances
 from training.search import LOOKAHEAD, InformationSet, MonteCarlo, Search
 from training.tournament import settings_of
 
@@ -305,3 +307,42 @@ def test_a_checkpoint_that_looks_ahead(tmp_path: Path) -> None:
         load_agent(f"{path}:search", "call_break")
     with pytest.raises(ValueError, match="no agent 'nowhere:search'"):
         load_agent("nowhere:search", KACHUFUL)
+
+
+@pytest.mark.parametrize("name", ["kachuful", "call_break"])
+def test_a_search_for_the_win_knows_the_chances_that_training_knows(name: str) -> None:
+    game = find_game(name)
+    rules, rng = game.make_rules(), np.random.default_rng(2)
+    chances = WinChances(game, rules, 2.0, 0.5)
+    aim = MonteCarlo(spread=2.0, edge=0.5)._aim(game, rules)
+    states = np.zeros(40, game.state)
+    states["scores"][:, :4] = np.round(rng.normal(0, 3, (40, 4)) * game.points)
+    states["round"] = rng.integers(0, chances.rounds, 40)
+    margins = np.round(rng.normal(0, 2, (40, 4)), 1).astype(np.float32)
+    margins[::5] = 0  # ties, too
+    states["scores"][::5] = 0
+    after = states["scores"][:, :4] / game.points + margins * 3 / 4
+    left = chances.rounds - 1 - states["round"]
+    for seat in range(4):
+        expected = chances.chances(after, left, np.arange(4)[None].repeat(40, 0) == seat)[:, seat]
+        found = [win_chance(state, 4, seat, margin, aim) for state, margin in zip(states, margins, strict=True)]
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_a_search_may_aim_at_the_win(tmp_path: Path) -> None:
+    _, decisions = some_decisions(KACHUFUL, 30)
+    plain, winning = MonteCarlo(deals=8, halving=0), MonteCarlo(deals=8, halving=0, spread=6.0, edge=1.0)
+    values = winning.values(decisions)
+    assert ((values >= 0) & (values <= 1) | np.isnan(values)).all()
+    assert np.array_equal(np.isnan(values), np.isnan(plain.values(decisions)))
+    with pytest.raises(ValueError, match=r"spread=6 is not possible with rules\.reward=win"):
+        check_rules(winning, KACHUFUL.make_rules(reward="win"))
+    with pytest.raises(ValueError, match="edge must be 0 where spread is 0"):
+        MonteCarlo(edge=1.0)
+    path = Path(save_policy(tmp_path, "kachuful"))
+    manifest = find_checkpoint(path) / MANIFEST
+    rollout = {"objective": "win", "round_spread": 2.5, "round_edge": 0.5}
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "config": {"rollout": rollout}}))
+    agent = load_agent(f"{path}:search")
+    assert isinstance(agent, MonteCarlo)
+    assert (agent.spread, agent.edge) == (2.5, 0.5)
