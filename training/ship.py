@@ -180,6 +180,8 @@ def how_it_learnt(config: dict[str, Any]) -> str:
     }[rollout["lookahead"]]
     if rollout.get("playout_hidden"):  # configurations of earlier versions do not name it
         learning = "comparing playouts by a small network that mimics it"
+    if rollout["lookahead"] == "policy" and (by_rule := rollout.get("rule_playouts", 0)):
+        learning += f" (for {by_rule:,} decisions first by the strongest rule player)"
     aim = " to win the game" if rollout["objective"] == "win" else ""
     asked = [name for name, weight in config.get("auxiliary", {}).items() if weight > 0]
     foreseen = f", foreseeing {' and '.join(asked)}" if asked else ""

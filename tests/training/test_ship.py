@@ -284,3 +284,6 @@ def test_the_card_says_how_it_learnt() -> None:
         "4,000,000 decisions of imitation, then comparing playouts by a small network that mimics it, "
         "foreseeing holders; tables: 75% self, 25% heuristic"
     )
+    assert "mimics it (for 9,000 decisions first by the strongest rule player);" in how_it_learnt(
+        {**config, "rollout": {**rollout, "rule_playouts": 9_000}}
+    )
