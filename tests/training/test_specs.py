@@ -70,7 +70,7 @@ def test_specs(text: str, kind: str, name: str, options: dict[str, Any]) -> None
     [
         (
             "pimc:deal=64",
-            "pimc: no option 'deal'; did you mean 'deals'? options are candidates, caution, deals, exact,",
+            "pimc: no option 'deal'; did you mean 'deals'? options are candidates, caution, deals, edge, exact,",
         ),
         (
             "montecarlo:exact=5",
