@@ -40,8 +40,8 @@ _NEW_PAGE = """# Agents
 
 Trained policies, each in a folder of its own: weights (safetensors), `manifest.json`, the `config.yaml` it was trained
 with and a card. The path of a folder is the agent's name in every script: `python scripts/evaluate.py checkpoints/NAME
---against heuristic`; with `:search` behind it, it looks ahead before it acts. `python scripts/ship.py RUN NAME` adds one
-and writes this list.
+--against heuristic`; with `:search` behind it, it looks ahead before it acts. `python scripts/ship.py RUN NAME` adds
+one and writes this list.
 
 <!-- agents -->
 
