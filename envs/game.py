@@ -219,7 +219,7 @@ def past(state: Any, rules: Any, seat: int, moves: bool, records: Any, actions: 
 
     Of each: to ``records`` what the seat that decided saw, without any hand, and to ``actions`` (int64) what it did.
     They are bids and, with `moves`, all else that the record remembers; `seat` itself is left out. There is room for
-    `MOST_PAST`.
+    `MOST_PAST` decisions, and for one record more in which the round is played again.
     """
 
 

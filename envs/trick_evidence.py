@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from envs.game import step
 from envs.jit import inlined, jit
 
 
@@ -22,3 +23,14 @@ def keep_moment(replay: Any, records: Any, actions: Any, count: int, action: int
         records[count]["hands"][seat] = 0
     actions[count] = action
     return count + 1
+
+
+@jit
+def keep_cards(state: Any, rules: Any, seat: int, replay: Any, records: Any, actions: Any, count: int) -> int:
+    """Play the cards of a state's log in a replay that has come to the first; keep the moments of all but `seat`."""
+    for at in range(int(state["count"])):
+        card = int(state["log"][at])
+        if int(replay["turn"]) != seat:
+            count = keep_moment(replay, records, actions, count, card)
+        step(replay, rules, card)
+    return count

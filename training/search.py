@@ -20,7 +20,7 @@ from envs.agents import Decisions
 from envs.game import Game
 from envs.options import check_choice, check_int, fail
 from envs.search.flat import decide_flat, flat_memory
-from envs.search.playout import beside_rule_players
+from envs.search.playout import WALKS, beside_rule_players
 from envs.search.policy import NO_NETWORK, POLICY, Network, policy_memory
 from envs.search.tree import decide_tree, tree_memory
 from training.objective import WinChances, check_winnable
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 CANDIDATES = 4
 """Deals to be weighed for each that a search asks for."""
 LEAST_CANDIDATES, MOST_CANDIDATES = 64, 512
-LEAST_POOL = 4
 WEIGHTS = ("none", "bids", "moves")
 MODES = (":greedy", ":sampled", ":search")
 """What may follow the path of a checkpoint in a spec."""
@@ -197,7 +196,6 @@ class MonteCarlo(Search):
     0: deals are drawn of those that were weighed."""
     least: float = 0.0
     """With a prior: chance that the policy must give an action for it to be tried; what it would do always is."""
-
     spread: float = 0.0
     """Standard deviation of a seat's points in a round, where actions are compared by the chance to win the game that
     they leave (see `training.objective`); 0: by the outcome of the round."""
@@ -238,7 +236,7 @@ class MonteCarlo(Search):
 
     def _pool(self) -> int:
         """Deals that a walk draws."""
-        return max(self.deals, LEAST_POOL) if self.walk else 0
+        return max(self.deals, WALKS) if self.walk else 0
 
     def _search(
         self, decisions: Decisions, rows: slice, policies: Policies, chosen: np.ndarray, worth: np.ndarray

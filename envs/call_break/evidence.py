@@ -12,7 +12,7 @@ from envs.call_break.rules import HAND, SEATS_AT_TABLE
 from envs.cards import PACK
 from envs.game import MOST_PAST
 from envs.jit import jit, lowest_bit, popcount
-from envs.trick_evidence import hand_then, keep_moment
+from envs.trick_evidence import hand_then, keep_cards, keep_moment
 
 
 @jit
@@ -52,11 +52,7 @@ def past(state: Any, rules: Any, seat: int, moves: bool, records: Any, actions: 
             count = keep_moment(replay, records, actions, count, BID_ACTION + call)
         step(replay, rules, BID_ACTION + call)
     if moves and int(state["phase"]) == PLAY:
-        for at in range(int(state["count"])):
-            card = int(state["log"][at])
-            if int(replay["turn"]) != seat:
-                count = keep_moment(replay, records, actions, count, card)
-            step(replay, rules, card)
+        count = keep_cards(state, rules, seat, replay, records, actions, count)
     return count
 
 

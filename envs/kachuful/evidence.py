@@ -9,7 +9,7 @@ from envs.jit import jit, popcount
 from envs.kachuful.engine import BID, BID_ACTION, BLIND_ACTION, LOOK_ACTION, PLAY, step
 from envs.kachuful.heuristic import heuristic
 from envs.kachuful.knowledge import redact
-from envs.trick_evidence import hand_then, keep_moment
+from envs.trick_evidence import hand_then, keep_cards, keep_moment
 from envs.tricks import next_seat
 
 
@@ -68,11 +68,7 @@ def past(state: Any, rules: Any, seat: int, moves: bool, records: Any, actions: 
             count = keep_moment(replay, records, actions, count, BID_ACTION + bid)
         step(replay, rules, (BLIND_ACTION if blind else BID_ACTION) + bid)
     if moves and int(state["phase"]) == PLAY:
-        for at in range(int(state["count"])):
-            card = int(state["log"][at])
-            if int(replay["turn"]) != seat:
-                count = keep_moment(replay, records, actions, count, card)
-            step(replay, rules, card)
+        count = keep_cards(state, rules, seat, replay, records, actions, count)
     return count
 
 

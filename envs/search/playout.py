@@ -31,7 +31,7 @@ _CANDIDATE_STREAM, _CHOICE_STREAM, _WALK_STREAM = 1, 2, 3
 _NEGLIGIBLE = 20.0
 """Deals that are so many times e times less likely than the likeliest have no weight worth knowing."""
 EVERYONE = (1 << SEATS) - 1
-_WALKS = 4
+WALKS = 4
 """Walks that share the deals of a decision."""
 _FIRST_STEPS = 8
 """Deals' worth of steps that a walk makes before its first deal."""
@@ -274,12 +274,12 @@ def walk_deals(
     done = 0
     n = int(rules["num_players"])
     values = np.zeros(n)
-    for k in range(_WALKS):
-        first = k * pool.shape[0] // _WALKS
-        for i in range(first, (k + 1) * pool.shape[0] // _WALKS):
+    for k in range(WALKS):
+        first = k * pool.shape[0] // WALKS
+        for i in range(first, (k + 1) * pool.shape[0] // WALKS):
             if i == first:
                 pool[i] = state
-                chosen = chosen_candidate(weights, (k + draw_share(key, 0)) / _WALKS)
+                chosen = chosen_candidate(weights, (k + draw_share(key, 0)) / WALKS)
                 determinize(pool[i], rules, seat, plan, candidate_key(key, chosen))
                 for other in range(n):
                     values[other] = plausibility(pool[i], rules, count, 1 << other, -np.inf, evidence)
