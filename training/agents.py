@@ -30,7 +30,7 @@ import numpy as np
 
 from envs.agents import Agent, Decisions, agent_names, find_agent
 from envs.game import Game, find_game
-from training.search import LOOKAHEAD, SEARCHES, MonteCarlo, Search, look_ahead
+from training.search import SEARCHES, MonteCarlo, Search, look_ahead
 
 if TYPE_CHECKING:
     from training.checkpoint import Policy
@@ -55,8 +55,8 @@ class Spec:
     name: str
     """Name of the search, player or plugin, path of the checkpoint, or ``package.module:factory``."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Options of a search (for a `PATH`, all of them, where it is to look ahead), ``path`` (str) of a plugin's model,
-    ``greedy`` (bool) where a path or model says it."""
+    """Options of a search, ``path`` (str) of a plugin's model, ``greedy`` (bool) where a path or model says it, ``search``
+    (True) where a path asks to look ahead."""
 
 
 def split_specs(text: str) -> list[str]:
@@ -93,7 +93,7 @@ def parse_spec(text: str, players: Sequence[str] = ()) -> Spec:
     if text and Path(text).exists():
         return Spec(PATH, text)
     if text.endswith(_SEARCHING) and text != _SEARCHING and name not in players:
-        return Spec(PATH, text.removesuffix(_SEARCHING), LOOKAHEAD)
+        return Spec(PATH, text.removesuffix(_SEARCHING), {"search": True})
     for mode, greedy in _MODES.items():
         if text.endswith(mode) and text != mode and name not in players:
             return Spec(PATH, text.removesuffix(mode), {"greedy": greedy})
@@ -253,7 +253,7 @@ def _load_policy(spec: Spec, game: Game | None, greedy: bool) -> PolicyAgent | M
     from training.checkpoint import find_checkpoint, load_policy
 
     folder = find_checkpoint(spec.name)
-    if spec.options == LOOKAHEAD:
+    if spec.options.get("search"):
         search = look_ahead(folder)
         if game is not None:
             search.check_game(game)
