@@ -55,8 +55,8 @@ class Spec:
     name: str
     """Name of the search, player or plugin, path of the checkpoint, or ``package.module:factory``."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Options of a search, ``path`` (str) of a plugin's model, ``greedy`` (bool) where a path or model says it, ``search``
-    (True) where a path asks to look ahead."""
+    """Options of a search, ``path`` (str) of a plugin's model, ``greedy`` (bool) where a path or model says it, and
+    ``search`` (True) where a path asks to look ahead."""
 
 
 def split_specs(text: str) -> list[str]:

@@ -179,6 +179,9 @@ def test_a_quick_network_is_shipped_with_its_policy(line: Line) -> None:
     card = (shipped / CARD).read_text(encoding="utf-8")
     assert "| looks ahead |" in card
     assert "scripts/evaluate.py checkpoints/mine:search --against random" in card
+    (shipped / QUICK).write_bytes((shipped / QUICK).read_bytes()[:-9])
+    with pytest.raises(CheckpointError, match=f"{QUICK} is damaged"):
+        load_policy(shipped)
 
 
 def test_an_agent_is_replaced_only_on_request(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:

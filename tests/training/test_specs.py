@@ -15,7 +15,7 @@ from envs.single import SingleSeatEnv
 from training.agents import FACTORY, PATH, PLAYER, PLUGIN, SEARCH, PolicyAgent, load_agent, parse_spec, split_specs
 from training.checkpoint import describe, save_checkpoint
 from training.network import make_policy_network
-from training.search import LOOKAHEAD, SEARCHES, InformationSet, MonteCarlo, PerfectInformation
+from training.search import SEARCHES, InformationSet, MonteCarlo, PerfectInformation
 
 GAME = find_game("kachuful")
 PLAYERS = agent_names(GAME)
@@ -50,7 +50,7 @@ def make_nothing(game: Game) -> None:
         ("pimc: deals = 64 , weight=bids", SEARCH, "pimc", {"deals": 64, "weight": "bids"}),
         ("ismcts:iterations=2000,c=1", SEARCH, "ismcts", {"iterations": 2000, "c": 1.0}),
         ("checkpoints/none:sampled", PATH, "checkpoints/none", {"greedy": False}),
-        ("checkpoints/none:search", PATH, "checkpoints/none", LOOKAHEAD),
+        ("checkpoints/none:search", PATH, "checkpoints/none", {"search": True}),
         ("checkpoints/none:greedy", PATH, "checkpoints/none", {"greedy": True}),
         ("checkpoints/none", PATH, "checkpoints/none", {}),
         ("mine.agents:make", FACTORY, "mine.agents:make", {}),
