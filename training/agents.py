@@ -250,11 +250,15 @@ def policy_of(agent: Agent) -> tuple[Policy, str] | None:
 
 
 def _load_policy(spec: Spec, game: Game | None, greedy: bool) -> PolicyAgent | MonteCarlo:
-    from training.checkpoint import find_checkpoint, load_policy
+    from training.checkpoint import CheckpointError, find_checkpoint, load_policy, read_manifest
 
     folder = find_checkpoint(spec.name)
     if spec.options.get("search"):
-        search = look_ahead(folder)
+        config = read_manifest(folder).get("config", {})
+        try:
+            search = look_ahead(str(folder), config)
+        except (KeyError, TypeError, ValueError) as error:
+            raise CheckpointError(f"the config of {folder} does not fit: {error}") from None
         if game is not None:
             search.check_game(game)
         return search

@@ -20,8 +20,9 @@ from envs.game import find_game
 from envs.options import check_int
 from training.forecasts import Forecasting
 from training.network import RANKED, Suits, resolve_device, resolve_precision
-from training.objective import WinChances
+from training.objective import WinChances, check_winnable
 from training.opponents import check_shares
+from training.search import look_ahead
 
 
 class ConfigError(ValueError):
@@ -268,6 +269,9 @@ class Config:
     imitation: ImitationConfig = field(default_factory=ImitationConfig)
     auxiliary: AuxiliaryConfig = field(default_factory=AuxiliaryConfig)
     run: RunConfig = field(default_factory=RunConfig)
+    search: dict[str, Any] = field(default_factory=dict)
+    """Options of montecarlo with which the checkpoint looks ahead at the table (CHECKPOINT:search), where they shall be
+    others than `training.search.LOOKAHEAD`: --search.deals 128. Without a spread it aims as rollout.objective says."""
 
     def __post_init__(self) -> None:
         check_int("seed", self.seed, 0, 2**30 - 1)
@@ -310,6 +314,12 @@ class Config:
         if self.rollout.objective == "win":
             WinChances(game, rules, self.rollout.round_spread, self.rollout.round_edge)
         Forecasting(game, rules.num_players, self.pad_seats, self.auxiliary)
+        try:
+            search = look_ahead(self.game, self.to_dict())  # of a checkpoint that is not there yet
+        except ValueError as error:
+            raise ValueError(f"search: {error}") from None
+        if search.spread:
+            check_winnable(rules, f"search.spread={search.spread:g}")
 
     def to_dict(self) -> dict[str, Any]:
         """All settings as plain nested dictionaries."""

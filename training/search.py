@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -308,21 +308,26 @@ SEARCHES: dict[str, type[Search]] = {
 LOOKAHEAD: dict[str, Any] = {
     "weight": "moves", "temperature": 0.3, "deals": 64, "candidates": 64, "walk": 64, "playouts": 2, "least": 0.02,
 }  # fmt: skip
-"""How ``CHECKPOINT:search`` looks ahead; see `look_ahead`."""
+"""How ``CHECKPOINT:search`` looks ahead, where its run's config says nothing else; see `look_ahead`."""
 
 
-def look_ahead(folder: Path) -> MonteCarlo:
+def look_ahead(prior: str, config: Mapping[str, Any]) -> MonteCarlo:
     """The search that puts looking ahead before a checkpoint's policy.
 
-    It aims as the policy has learnt to: at points, or at winning the game.
+    Args:
+        prior: path of the checkpoint.
+        config: the config of its run; its section ``search`` has options that go before `LOOKAHEAD`. Where it has no
+            spread, the search aims as the policy has learnt to: at points, or at winning the game.
 
     Raises:
-        ValueError: the checkpoint cannot be used (`CheckpointError`).
+        ValueError: unknown or impossible options.
     """
-    from training.checkpoint import read_manifest
-
-    rollout = read_manifest(folder).get("config", {}).get("rollout", {})
-    aim: dict[str, Any] = {}
-    if rollout.get("objective") == "win":
-        aim = {"spread": float(rollout["round_spread"]), "edge": float(rollout.get("round_edge", 0.0))}
-    return MonteCarlo(prior=str(folder), **LOOKAHEAD, **aim)
+    options: dict[str, Any] = {**LOOKAHEAD, **config.get("search", {})}
+    rollout = config.get("rollout", {})
+    if "spread" not in options and rollout.get("objective") == "win":
+        options |= {"spread": float(rollout["round_spread"]), "edge": float(rollout.get("round_edge", 0.0))}
+    known = {field.name: field.type for field in dataclasses.fields(MonteCarlo)}
+    for name in options:
+        if name not in known or name == "prior":
+            raise ValueError(f"no option {name!r}; options are {', '.join(sorted(set(known) - {'prior'}))}")
+    return MonteCarlo(prior=prior, **options)

@@ -23,9 +23,10 @@ from envs.vector import VectorEnv
 from training.agents import PolicyAgent, load_agent, policy_of
 from training.arena import play_match
 from training.checkpoint import MANIFEST, describe, find_checkpoint, load_policy, save_checkpoint
+from training.config import Config
 from training.crew import Crew, Team
 from training.objective import WinChances
-from training.search import LOOKAHEAD, InformationSet, MonteCarlo, Search
+from training.search import LOOKAHEAD, InformationSet, MonteCarlo, Search, look_ahead
 from training.tournament import settings_of
 
 KACHUFUL = find_game("kachuful")
@@ -291,6 +292,27 @@ def test_a_quick_network_stands_in_for_the_policy_in_playouts(tmp_path: Path) ->
     )
     assert np.array_equal(alone, same, equal_nan=True)
     assert not np.array_equal(alone, different, equal_nan=True)
+
+
+def test_the_config_says_how_a_checkpoint_looks_ahead() -> None:
+    won = {"objective": "win", "round_spread": 2.0, "round_edge": 0.5}
+    assert look_ahead("x", {}) == MonteCarlo(prior="x", **LOOKAHEAD)
+    assert look_ahead("x", {"rollout": won}) == MonteCarlo(prior="x", **LOOKAHEAD, spread=2.0, edge=0.5)
+    assert look_ahead("x", {"rollout": won, "search": {"spread": 0.0}}) == MonteCarlo(prior="x", **LOOKAHEAD)
+    changed = {"spread": 6.0, "edge": 1.0, "walk": 8}
+    assert look_ahead("x", {"search": changed}) == MonteCarlo(prior="x", **{**LOOKAHEAD, **changed})
+    for wrong, message in (
+        ({"walks": 8}, "no option 'walks'"),
+        ({"prior": "y"}, "no option 'prior'"),
+        ({"deals": 0}, "deals=0 is not possible"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            look_ahead("x", {"search": wrong})
+        with pytest.raises(ValueError, match=message):
+            Config(search=wrong)
+    with pytest.raises(ValueError, match=r"search\.spread=2 is not possible"):
+        Config(game="kaschlan", search={"spread": 2.0})
+    assert Config(search=changed).to_dict()["search"] == changed
 
 
 def test_a_checkpoint_that_looks_ahead(tmp_path: Path) -> None:
