@@ -322,12 +322,12 @@ def look_ahead(prior: str, config: Mapping[str, Any]) -> MonteCarlo:
     Raises:
         ValueError: unknown or impossible options.
     """
-    options: dict[str, Any] = {**LOOKAHEAD, **config.get("search", {})}
-    rollout = config.get("rollout", {})
-    if "spread" not in options and rollout.get("objective") == "win":
-        options |= {"spread": float(rollout["round_spread"]), "edge": float(rollout.get("round_edge", 0.0))}
-    known = {field.name: field.type for field in dataclasses.fields(MonteCarlo)}
-    for name in options:
-        if name not in known or name == "prior":
-            raise ValueError(f"no option {name!r}; options are {', '.join(sorted(set(known) - {'prior'}))}")
-    return MonteCarlo(prior=prior, **options)
+    own, rollout = config.get("search", {}), config.get("rollout", {})
+    known = {field.name for field in dataclasses.fields(MonteCarlo)} - {"prior"}
+    for name in own:
+        if name not in known:
+            raise ValueError(f"no option {name!r}; options are {', '.join(sorted(known))}")
+    aim: dict[str, Any] = {}
+    if "spread" not in own and rollout.get("objective") == "win":
+        aim = {"spread": float(rollout["round_spread"]), "edge": float(rollout.get("round_edge", 0.0))}
+    return MonteCarlo(prior=prior, **{**LOOKAHEAD, **aim, **own})

@@ -22,7 +22,7 @@ from envs.search.policy import POLICY, has_policy, join_layers, policy_memory, w
 from envs.vector import VectorEnv
 from training.agents import PolicyAgent, load_agent, policy_of
 from training.arena import play_match
-from training.checkpoint import MANIFEST, describe, find_checkpoint, load_policy, save_checkpoint
+from training.checkpoint import MANIFEST, CheckpointError, describe, find_checkpoint, load_policy, save_checkpoint
 from training.config import Config
 from training.crew import Crew, Team
 from training.objective import WinChances
@@ -299,6 +299,8 @@ def test_the_config_says_how_a_checkpoint_looks_ahead() -> None:
     assert look_ahead("x", {}) == MonteCarlo(prior="x", **LOOKAHEAD)
     assert look_ahead("x", {"rollout": won}) == MonteCarlo(prior="x", **LOOKAHEAD, spread=2.0, edge=0.5)
     assert look_ahead("x", {"rollout": won, "search": {"spread": 0.0}}) == MonteCarlo(prior="x", **LOOKAHEAD)
+    ahead = look_ahead("x", {"rollout": won, "search": {"edge": 0.7}})
+    assert (ahead.spread, ahead.edge) == (2.0, 0.7)
     changed = {"spread": 6.0, "edge": 1.0, "walk": 8}
     assert look_ahead("x", {"search": changed}) == MonteCarlo(prior="x", **{**LOOKAHEAD, **changed})
     for wrong, message in (
@@ -329,6 +331,12 @@ def test_a_checkpoint_that_looks_ahead(tmp_path: Path) -> None:
         load_agent(f"{path}:search", "call_break")
     with pytest.raises(ValueError, match="no agent 'nowhere:search'"):
         load_agent("nowhere:search", KACHUFUL)
+    manifest = find_checkpoint(path) / MANIFEST
+    entries = json.loads(manifest.read_text())
+    for wrong, message in (({"walks": 8}, "no option 'walks'"), (3, "does not fit")):
+        manifest.write_text(json.dumps({**entries, "config": {"search": wrong}}))
+        with pytest.raises(CheckpointError, match=message):
+            load_agent(f"{path}:search")
 
 
 @pytest.mark.parametrize("name", ["kachuful", "call_break"])
