@@ -15,15 +15,21 @@ from envs.call_break.duties import UNNAMED
 from envs.call_break.engine import BID, MISDEAL, MOST_REDEALS, PLAY, VOTES
 from envs.call_break.knowledge import unseen
 from envs.call_break.rules import EXTRA_ROUND, FREE, HAND, LEAD_FREE, SEATS_AT_TABLE, WIN
-from envs.call_break.scoring import is_extra_round, partner, won
+from envs.call_break.scoring import is_extra_round, outlook, partner, won
 from envs.cards import PACK, SUITS, TRUMPS, card_name
 from envs.jit import inlined, jit
 from envs.layout import Block, Layout, one_hot, put64, put_last, thermometer
 from envs.trick_features import prospect_blocks, put_prospects, threshold_bits, trick_cards
 from envs.tricks import seat_after, steps_to
 
-MARGINS = (-250, -150, -90, -50, -20, -9, 0, 1, 10, 21, 51, 91, 151, 251)
-"""A margin feature is set when own score minus the other's is at least this many tenths."""
+MARGINS = (
+    -250, -200, -150, -120, -90, -80, -70, -60, -50, -40, -30, -20, -9, -4, 0,
+    1, 5, 10, 21, 31, 41, 51, 61, 71, 81, 91, 121, 151, 201, 251,
+)  # fmt: skip
+"""A margin feature is set when own score minus the other's is at least this many tenths.
+
+They are a point apart where a call decides who is ahead, and finer about the tie.
+"""
 MARGIN_CLIP = MARGINS[-1]
 MARGIN_BITS = threshold_bits(MARGINS, -MARGIN_CLIP, MARGIN_CLIP)
 ROUNDS_LEFT = (1, 2, 3, 4, 5, 6, 8, 12)
@@ -68,7 +74,14 @@ def layout(num_players: int = SEATS_AT_TABLE, wide: bool = False) -> Layout:
     ]
     for seat in relative[1:]:
         margins = tuple(f">={margin / options.POINT:g}" for margin in MARGINS)
-        blocks.append(Block(f"margin{seat}", margins, "Own score minus this seat's, in points, as a thermometer."))
+        blocks += [
+            Block(f"margin{seat}", margins, "Own score minus this seat's, in points, as a thermometer."),
+            Block(
+                f"outlook{seat}",
+                margins,
+                "The same if the round's calls so far, made where they still can be, were settled now.",
+            ),
+        ]
     numbers = tuple(f">={total}" for total in REDEAL_TOTALS[1:])
     blocks += [
         Block("led", tuple(SUITS), "Suit led to the current trick."),
@@ -133,15 +146,9 @@ def _team_needs(state: Any, rules: Any, seat: int) -> int:
 
 
 @inlined
-def _margin_bits(state: Any, seat: int) -> int:
-    """Blocks margin of the three other seats."""
-    own = int(state["scores"][seat])
-    bits = 0
-    for i in range(1, SEATS_AT_TABLE):
-        other = int(state["scores"][seat_after(seat, i, SEATS_AT_TABLE)])
-        margin = max(-MARGIN_CLIP, min(MARGIN_CLIP, own - other))
-        bits |= int(MARGIN_BITS[margin + MARGIN_CLIP]) << (len(MARGINS) * (i - 1))
-    return bits
+def _margin_bits(margin: int) -> int:
+    """Block margin, or outlook, of another seat."""
+    return int(MARGIN_BITS[max(-MARGIN_CLIP, min(MARGIN_CLIP, margin)) + MARGIN_CLIP])
 
 
 @inlined
@@ -211,7 +218,13 @@ def features(state: Any, rules: Any, seat: int, wide: bool, out: Any, at: int) -
     for i in range(2):
         other = seat_after(seat, i, SEATS_AT_TABLE)
         at = put64(out, at, thermometer(_team_needs(state, rules, other), TEAM_NEEDS), TEAM_NEEDS)
-    at = put64(out, at, _margin_bits(state, seat), 3 * len(MARGINS))
+    score = int(state["scores"][seat])
+    expected = outlook(state, rules, seat)
+    for i in range(1, SEATS_AT_TABLE):
+        other = seat_after(seat, i, SEATS_AT_TABLE)
+        margin = score - int(state["scores"][other])
+        ahead = margin + expected - outlook(state, rules, other)
+        at = put64(out, at, _margin_bits(margin) | (_margin_bits(ahead) << len(MARGINS)), 2 * len(MARGINS))
     at = put64(out, at, _round_bits(state), ROUND_WIDTH)
     at = put64(out, at, _table_bits(state, rules, seat), TABLE_WIDTH)
     at = put64(out, at, _call_bits(rules), CALLS_WIDTH)

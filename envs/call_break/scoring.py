@@ -44,6 +44,21 @@ def won(state: Any, rules: Any, seat: int) -> int:
 
 
 @jit
+def outlook(state: Any, rules: Any, seat: int) -> int:
+    """Tenths that a seat gains in the round if it makes its call, where it still can, with no trick over it to come.
+
+    Before its call, or a partner's, for a seat that sits out and once the game is over it is 0.
+    """
+    mate = partner(seat) if int(rules["partnerships"]) == 1 else seat
+    waits = int(state["bids"][seat]) < 0 or int(state["bids"][mate]) < 0 or int(state["phase"]) == OVER
+    if waits or (int(state["playing"]) >> seat) & 1 == 0:
+        return 0
+    call, tricks = called(state, rules, seat), won(state, rules, seat)
+    possible = tricks + int(state["hand_size"]) - int(state["trick"])
+    return score(rules, call, max(tricks, call) if possible >= call else tricks)
+
+
+@jit
 def score_round(state: Any, rules: Any) -> None:
     """Write what each seat gains in the round just played; seats that sit out gain nothing."""
     for seat in range(SEATS_AT_TABLE):

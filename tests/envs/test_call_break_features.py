@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from call_break_reference import tenths
 from call_break_table import CARDS, Table, bids, game_options, suits_deal
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,6 +27,17 @@ def seen(state: Any, record: Any, seat: int) -> dict[str, list[str]]:
     assert features.features(state, record, seat, False, out, 0) == LAYOUT.size
     assert set(out.tolist()) <= {0, 1}
     return LAYOUT.decode(out)
+
+
+def outlook(snapshot: dict[str, Any], live: list[int], seat: int) -> int:
+    """Tenths that a seat gains where a call that can be made is, and nothing beyond it."""
+    rules = snapshot["rules"]
+    side = [seat, (seat + 2) % 4] if rules["partnerships"] else [seat]
+    calls = [snapshot["bids"][other] for other in side]
+    if snapshot["phase"] == "over" or None in calls or seat not in live:
+        return 0
+    won, rest = sum(snapshot["tricks"][other] for other in side), 13 - len(snapshot["played"])
+    return tenths(rules, sum(calls), max(won, sum(calls)) if won + rest >= sum(calls) else won)
 
 
 def expected(snapshot: dict[str, Any], state: Any, seat: int) -> dict[str, list[str]]:
@@ -85,6 +97,8 @@ def expected(snapshot: dict[str, Any], state: Any, seat: int) -> dict[str, list[
         if other != seat:
             margin = snapshot["scores"][seat] - snapshot["scores"][other]
             found[f"margin{at}"] = [f">={k / 10:g}" for k in features.MARGINS if margin >= k]
+            margin += outlook(snapshot, live, seat) - outlook(snapshot, live, other)
+            found[f"outlook{at}"] = [f">={k / 10:g}" for k in features.MARGINS if margin >= k]
     for name, first in (("own_team", seat), ("other_team", (seat + 1) % 4)):
         pair = (first, (first + 2) % 4)
         needs = sum((snapshot["bids"][other] or 0) - snapshot["tricks"][other] for other in pair)
@@ -140,7 +154,7 @@ def test_hidden_cards_do_not_show(options: dict[str, Any], seed: int, moves: int
 
 def test_the_number_of_features_is_fixed() -> None:
     assert features.layout(4, True) == LAYOUT
-    assert LAYOUT.size == 1187
+    assert LAYOUT.size == 1325
     assert FULL.size == LAYOUT.size + 4 * 52
 
 
@@ -148,12 +162,27 @@ def test_margins_and_teams_by_hand() -> None:
     position = {"dealer": 3, "scores": [41, 40, 41, -100], "hands": suits_deal()}
     table = Table(position, partnerships=True).do(*bids(3, 2, 4, 2), "2S")
     found = seen(table.state, table.record[0], 0)
-    assert found["margin+1"] == [">=-25", ">=-15", ">=-9", ">=-5", ">=-2", ">=-0.9", ">=0", ">=0.1"]
+    assert found["margin+1"] == [f">={k / 10:g}" for k in features.MARGINS if k <= 1]
     assert found["margin+2"][-1] == ">=0"
-    assert found["margin+3"][-1] == ">=9.1"
+    assert found["margin+3"][-1] == ">=12.1"
     assert len(found["own_team"]) == 7
     assert len(found["other_team"]) == 4
     assert seen(table.state, table.record[0], 3)["own_team"] == found["other_team"]
+
+
+def test_the_outlook_settles_calls_where_they_can_still_be_made() -> None:
+    hands = [hand.split() for hand in ("AS KS 3D", "2S 3S 2D", "4S 5S 4D", "6S 7S 5D")]
+    table = Table({"phase": "play", "leader": 0, "bids": [2, 2, 2, 3], "hands": hands, "scores": [0, 0, -5, 0]})
+
+    def last() -> list[str]:
+        found = seen(table.state, table.record[0], 0)
+        return [found[f"outlook+{i}"][-1] for i in (1, 2, 3)]
+
+    assert last() == [">=0", ">=0.5", ">=-2"]
+    table.do("3D", "2D", "4D", "5D")  # seat 3 can still take three, the others two
+    assert last() == [">=0", ">=0.5", ">=-2"]
+    table.do("6S", "AS", "2S", "4S")  # seat 0 alone can still make its call
+    assert last() == [">=3.1", ">=4.1", ">=4.1"]
 
 
 def test_what_a_duty_shows() -> None:
