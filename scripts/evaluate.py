@@ -3,16 +3,18 @@
 python scripts/evaluate.py runs/kachuful --against counting,random --deals 2000 --seed 1 --json result.json
 python scripts/evaluate.py counting --game kachuful --against random --rules.num_players 5
 
-python scripts/evaluate.py pimc:deals=64,exact=4 --game kachuful --against heuristic --deals 100
+python scripts/evaluate.py pimc:deals=64,exact=4 --game kachuful --against heuristic --deals 100 --keep runs/pimc.jsonl
 
 Each name in --against is one table of its own, with that agent in all other seats. A deal is a whole game, played once
 with the candidate in each seat. Agents are built-in players by name, searches with their options, checkpoints by path
 (policies take their likeliest action, sample with :sampled, or look ahead with :search), or package.module:factory.
+With --keep, deals are kept as they are finished, and the same command goes on after Ctrl-C, or with more deals.
 """
 
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,8 @@ from typing import Any
 from jsonargparse import ArgumentParser
 
 from training.command import run_command
+
+GO_ON = "with --keep, the same command goes on"
 
 
 def build_parser() -> ArgumentParser:
@@ -38,6 +42,7 @@ def build_parser() -> ArgumentParser:
     parser.add_argument("--reverse", action="store_true", help="also play one opponent among copies of the candidate")
     parser.add_argument("--workers", type=int, help="worker processes (default: one for each core)")
     parser.add_argument("--json", type=str, help="write the result to this file too, in place of one that is there")
+    parser.add_argument("--keep", type=str, help="keep finished deals in this file, and go on where it is there")
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument("--greedy", action="store_true", help="policies take their likeliest action (default)")
     choice.add_argument("--sampled", action="store_true", help="policies sample their actions")
@@ -49,9 +54,10 @@ def prepare() -> dict[str, Any]:
     args = build_parser().parse_args()
     from envs.agents import agent_names
     from envs.game import find_game
-    from training.agents import load_agent, policy_of, split_specs
+    from training.agents import agent_digest, fixed_spec, load_agent, policy_of, split_specs
     from training.arena import MOST_DEALS
     from training.crew import Team, cores
+    from training.journal import Journal
     from training.options import option_value, override
     from training.report import check_json_path
 
@@ -65,27 +71,28 @@ def prepare() -> dict[str, Any]:
     if args.json:
         check_json_path(Path(args.json))
     candidate = load_agent(args.candidate, args.game, greedy=not args.sampled)
-    digest = None
     if (found := policy_of(candidate)) is not None:
-        from training.checkpoint import policy_digest
-
-        policy, folder = found
-        digest = policy_digest(folder)
-        game, options = policy.game, dict(policy.rules)
+        game, options = found[0].game, dict(found[0].rules)
     else:
         game, options = find_game(args.game), {}
     changes = {name: option_value(text) for name, text in args.rules.items()}
     rules = game.make_rules(**override(options, changes))
     names = split_specs(args.against) if args.against else agent_names(game)
     team = Team.load(game, rules, (args.candidate, *names), greedy=not args.sampled)
-    return {"args": args, "team": team, "digest": digest}
+    digests = [agent_digest(agent) for agent in team.agents]
+    journal = None
+    if args.keep:
+        specs = [fixed_spec(agent, spec) for agent, spec in zip(team.agents, team.specs, strict=True)]
+        subject = {"game": game.name, "rules": asdict(rules), "agents": specs, "policies": digests}
+        journal = Journal(Path(args.keep), {**subject, "seed": args.seed, "reverse": args.reverse})
+    return {"args": args, "team": team, "digest": digests[0] if found else None, "journal": journal}
 
 
 def _show(bar: Any, task: Any, done: int) -> None:
     bar.update(task, completed=done)
 
 
-def play(args: Any, team: Any, digest: str | None) -> None:
+def play(args: Any, team: Any, digest: str | None, journal: Any) -> None:
     """Play the matches, print the table and write the file."""
     from rich.console import Console
 
@@ -94,13 +101,20 @@ def play(args: Any, team: Any, digest: str | None) -> None:
     from training.report import match_document, match_table, progress_bar, summarize, write_json
 
     candidate, *opponents = team.agents
-    matches, reverses = [], []
+    matches: list[Any] = []
+    reverses: list[Any] = []
+    if journal is not None and journal.torn is not None:
+        print(f"evaluate.py: a torn line was moved to {journal.torn}; its deals are played again", file=sys.stderr)
     with Crew(team, args.workers) as crew, progress_bar() as bar:
 
         def match(one: Any, others: Any) -> Any:
             task = bar.add_task(f"{one.name} against {others.name}", total=args.deals)
-            progress = partial(_show, bar, task)
-            return play_match(team.game, team.rules, one, others, args.deals, args.seed, progress=progress, crew=crew)
+            number = len(matches) + len(reverses)
+            done, keep = ((), None) if journal is None else (journal.done(number), partial(journal.keep, number))
+            return play_match(
+                team.game, team.rules, one, others, args.deals, args.seed,
+                progress=partial(_show, bar, task), crew=crew, done=done, keep=keep,
+            )  # fmt: skip
 
         for opponent in opponents:
             matches.append(match(candidate, opponent))
@@ -114,7 +128,7 @@ def play(args: Any, team: Any, digest: str | None) -> None:
 
 def main() -> int:
     """Run the command line; returns the exit code."""
-    return run_command("evaluate.py", prepare, lambda plan: play(**plan))
+    return run_command("evaluate.py", prepare, lambda plan: play(**plan), f"interrupted; {GO_ON}")
 
 
 if __name__ == "__main__":

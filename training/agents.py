@@ -249,6 +249,24 @@ def policy_of(agent: Agent) -> tuple[Policy, str] | None:
     return None
 
 
+def fixed_spec(agent: Agent, spec: str) -> str:
+    """An agent's spec that goes on meaning the same: it names the checkpoint where `spec` names a run."""
+    if isinstance(agent, Search) and agent.prior:
+        from training.checkpoint import find_checkpoint
+
+        return dataclasses.replace(agent, prior=str(find_checkpoint(agent.prior))).name
+    return agent.name if isinstance(agent, PolicyAgent) else spec
+
+
+def agent_digest(agent: Agent) -> str:
+    """SHA-256 of the policy that plays or guides an agent, or of a plugin's model; empty for others."""
+    if (found := policy_of(agent)) is None:
+        return str(getattr(agent, "digest", ""))
+    from training.checkpoint import policy_digest
+
+    return policy_digest(found[1])
+
+
 def _load_policy(spec: Spec, game: Game | None, greedy: bool) -> PolicyAgent | MonteCarlo:
     from training.checkpoint import CheckpointError, find_checkpoint, load_policy, read_manifest
 

@@ -7,7 +7,7 @@ alike, and the deal, not the game, is the unit of every mean and interval.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -25,6 +25,8 @@ ARENA_STREAM = 7
 CHUNK = 512
 """Deals that are played side by side."""
 MOST_DEALS = 10**9
+Part = tuple[Any, ...]
+"""Some deals of a match: what `PART` names, a row a deal, None where the game scores nothing."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,17 @@ class Match:
         return 1.0 / int(self.rules.num_players)
 
 
+PART = {
+    "rounds": np.int64,
+    **{
+        f"{side}{name}": np.float64
+        for side in ("", "opponent_")
+        for name in ("win_share", "place", "points", "statistics")
+    },
+}
+"""The arrays of a `Match`, in order, with their types."""
+
+
 def first_deal(seed: int) -> int:
     """Seed (0..2**62-1) of the first deal of a match: far from the deals of other seeds and from those trained on."""
     return int(stream_key(seed, ARENA_STREAM))
@@ -84,6 +97,8 @@ def play_match(
     progress: Callable[[int], object] | None = None,
     crew: Crew | None = None,
     watch: Callable[[Played, np.ndarray], object] | None = None,
+    done: Sequence[Part] = (),
+    keep: Callable[[int, Part], object] | None = None,
 ) -> Match:
     """Play a candidate against copies of one opponent, each deal once from every seat.
 
@@ -99,6 +114,8 @@ def play_match(
         crew: worker processes that share the deals; they hold both agents. The outcome does not depend on it.
         watch: called with each chunk's games as they were played, and (G, n) bool: where the candidate sat. A chunk
             holds each deal n times, the candidate in one seat after the other. Not with a crew.
+        done: deals that have been played before, the first of the match: what `keep` was called with.
+        keep: called with the number of the first deal and the outcome of each part of the match as it is finished.
 
     Raises:
         ValueError: an impossible number, or an agent made for another number of seats.
@@ -115,26 +132,34 @@ def play_match(
     check_rules(candidate, rules)
     check_rules(opponent, rules)
     first = first_deal(seed)
-    parts = []
-    for start, count, part in _shares(game, rules, (candidate, opponent), first, deals, seed, chunk, crew, watch):
+    parts = list(done)
+    begin = sum(len(part[0]) for part in parts)
+    if begin and progress is not None:
+        progress(min(begin, deals))
+    for start, count, part in _shares(
+        game, rules, (candidate, opponent), first, range(begin, deals), seed, chunk, crew, watch
+    ):
         parts.append(part)
+        if keep is not None:
+            keep(start, part)
         if progress is not None:
             progress(start + count)
-    whole: list[Any] = [None if column[0] is None else np.concatenate(column) for column in zip(*parts, strict=True)]
+    columns = zip(*parts, strict=True)
+    whole: list[Any] = [None if column[0] is None else np.concatenate(column)[:deals] for column in columns]
     return Match(game, rules, candidate.name, opponent.name, seed, first, *whole)
 
 
 def _shares(
-    game: Game, rules: Any, agents: tuple[Agent, Agent], first: int, deals: int, seed: int, chunk: int,
+    game: Game, rules: Any, agents: tuple[Agent, Agent], first: int, deals: range, seed: int, chunk: int,
     crew: Crew | None, watch: Callable[[Played, np.ndarray], object] | None,
 ) -> Iterator[tuple[int, int, tuple[Any, ...]]]:  # fmt: skip
-    """Play all deals, here or by worker processes; yields first deal, count and result of each part, in order."""
+    """Play some deals, here or by worker processes; yields first deal, count and result of each part, in order."""
     if crew is not None:
         seats = crew.index(agents[0]), crew.index(agents[1])
-        yield from crew.spread(partial(_play_part, seats=seats, first=first, seed=seed), deals, most=chunk)
+        yield from crew.spread(partial(_play_part, seats=seats, first=first, seed=seed), deals.stop, deals.start, chunk)
         return
-    for start in range(0, deals, chunk):
-        count = min(chunk, deals - start)
+    for start in deals[::chunk]:
+        count = min(chunk, deals.stop - start)
         yield start, count, _play_chunk(game, rules, agents, first + start, count, seed, watch)
 
 

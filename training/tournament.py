@@ -6,26 +6,23 @@ each agent alone among copies of each other (cross-play). The games come in one 
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from envs.agents import Agent
 from envs.cards import stream_key
 from envs.game import find_game
-from training.agents import PolicyAgent
+from training.agents import agent_digest, fixed_spec
 from training.arena import first_deal
 from training.crew import Crew, Team
+from training.journal import read_lines
 from training.played import Played, play_games, replay_games, start
 from training.report import versions, write_json
-from training.search import Search
 
 FORMAT = "taash-tournament-1"
 SETTINGS, GAMES, LOOKS = "tournament.json", "games.jsonl", "looks.txt"
@@ -52,32 +49,9 @@ class Settings:
 
 def settings_of(team: Team, seed: int, cross_deals: int) -> Settings:
     """Settings of a new tournament between a team's agents; checkpoints by their own folders."""
-    specs = [_fixed_name(agent, spec) for agent, spec in zip(team.agents, team.specs, strict=True)]
-    digests = [_digest(agent) for agent in team.agents]
+    specs = [fixed_spec(agent, spec) for agent, spec in zip(team.agents, team.specs, strict=True)]
+    digests = [agent_digest(agent) for agent in team.agents]
     return Settings(team.game.name, asdict(team.rules), tuple(specs), seed, cross_deals, tuple(digests))
-
-
-def _fixed_name(agent: Agent, spec: str) -> str:
-    """The spec of an agent, naming the checkpoint where it names a run."""
-    if isinstance(agent, Search) and agent.prior:
-        return replace(agent, prior=str(_find_checkpoint(agent.prior))).name
-    return agent.name if isinstance(agent, PolicyAgent) else spec
-
-
-def _digest(agent: Agent) -> str:
-    if isinstance(agent, PolicyAgent):
-        folder = Path(agent.name.removesuffix(":sampled"))
-    elif isinstance(agent, Search) and agent.prior:
-        folder = _find_checkpoint(agent.prior)
-    else:
-        return str(getattr(agent, "digest", ""))
-    return hashlib.sha256((folder / "policy.safetensors").read_bytes()).hexdigest()
-
-
-def _find_checkpoint(path: str) -> Path:
-    from training.checkpoint import find_checkpoint
-
-    return find_checkpoint(path)
 
 
 def labels(agents: Sequence[str]) -> list[str]:
@@ -175,25 +149,7 @@ class Folder:
     def _read(self) -> None:
         """Read all games; a torn line at the end is moved to a file of its own."""
         file = self.path / GAMES
-        try:
-            data = file.read_bytes() if file.exists() else b""
-            whole, torn = data[: data.rfind(b"\n") + 1], data[data.rfind(b"\n") + 1 :]
-            if torn:
-                self.damaged = next(
-                    path for k in range(10**6) if not (path := self.path / f"{GAMES}.torn{k}").exists()
-                )  # fmt: skip
-                self.damaged.write_bytes(torn)
-                os.truncate(file, len(whole))
-        except OSError as error:
-            raise ValueError(f"cannot read and write {file}: {error.strerror}") from None
-        for number, line in enumerate(whole.splitlines(), 1):
-            try:
-                entry = json.loads(line)
-                if not isinstance(entry, dict):
-                    raise ValueError
-                self.entries.append(entry)
-            except ValueError:
-                raise ValueError(f"{file}: line {number} is damaged") from None
+        self.entries, self.damaged = read_lines(file)
         seen, deal, n = 0, 0, int(self.settings.rules["num_players"])
         while seen < len(self.entries):
             expected = seatings(

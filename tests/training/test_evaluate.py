@@ -111,6 +111,77 @@ def test_the_same_seed_gives_the_same_result(monkeypatch: pytest.MonkeyPatch, tm
     ]  # by default all that are built in
 
 
+def test_kept_deals_are_gone_on_with(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    kept, path, whole = tmp_path / "kept.jsonl", tmp_path / "result.json", tmp_path / "whole.json"
+    common = ["counting", *FAST, "--against", "random,counting", "--reverse", "--workers", 1]
+    assert evaluate(monkeypatch, *common, "--json", whole) == 0
+    wanted = json.loads(whole.read_text())["tables"]
+    assert evaluate(monkeypatch, *common, "--deals", 7, "--keep", kept) == 0
+    # A kill has torn the last line.
+    lines = kept.read_bytes().splitlines(keepends=True)
+    kept.write_bytes(b"".join(lines[:-1]) + lines[-1][:50])
+    assert evaluate(monkeypatch, *common, "--keep", kept, "--json", path) == 0
+    assert "a torn line was moved to" in capsys.readouterr().err
+    assert json.loads(path.read_text())["tables"] == wanted
+    assert (tmp_path / "kept.jsonl.torn0").read_bytes() == lines[-1][:50]
+    # All is there: nothing is played, and fewer deals are the first of them.
+    monkeypatch.setattr(training.arena, "_shares", lambda *_, **__: iter(()))
+    before = kept.read_bytes()
+    assert evaluate(monkeypatch, *common, "--keep", kept, "--json", path) == 0
+    assert json.loads(path.read_text())["tables"] == wanted
+    assert evaluate(monkeypatch, *common, "--deals", 5, "--keep", kept, "--json", path) == 0
+    assert json.loads(path.read_text())["deals"] == 5
+    assert kept.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (["--seed", 4], "another evaluation (seed 0 there, 4 here)"),
+        (["--rules.num_players", 5], "another evaluation (rules"),
+        (["--reverse"], "another evaluation (reverse False there, True here)"),
+        (["--against", "counting"], "another evaluation (agents ['counting', 'random'] there"),
+    ],
+)
+def test_kept_deals_are_of_one_evaluation(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, change: list[Any], problem: str
+) -> None:
+    kept = tmp_path / "kept.jsonl"
+    common = ["counting", *FAST, "--deals", 2, "--against", "random", "--workers", 1, "--keep", kept]
+    assert evaluate(monkeypatch, *common) == 0
+    before = kept.read_bytes()
+    assert evaluate(monkeypatch, *common, *change) == 2
+    error = capsys.readouterr().err
+    assert problem in error
+    assert error.count("\n") == 1
+    assert kept.read_bytes() == before
+
+
+def test_a_file_that_holds_something_else_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept.jsonl"
+    common = ["counting", *FAST, "--deals", 2, "--against", "random", "--workers", 1, "--keep"]
+    assert evaluate(monkeypatch, *common, kept) == 0
+    first, second, *_ = kept.read_text().splitlines(keepends=True)
+    for text, problem in (
+        ("{}\n", "it holds no deals of an evaluation"),
+        (first + second + second, "line 3 is not what belongs there"),
+        (first + "nonsense\n", "line 2 is damaged"),
+        (first + '{"match": 0}\n', "line 2 is not what belongs there"),
+    ):
+        kept.write_text(text)
+        assert evaluate(monkeypatch, *common, kept) == 2
+        assert problem in capsys.readouterr().err
+        assert kept.read_text() == text
+    assert evaluate(monkeypatch, *common, tmp_path) == 2
+    assert "no plain file" in capsys.readouterr().err
+    assert evaluate(monkeypatch, *common, tmp_path / "missing" / "kept.jsonl") == 2
+    assert "No such file" in capsys.readouterr().err
+
+
 def test_a_checkpoint_brings_its_game_and_rules(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     game = find_game("kachuful")
     rules = game.make_rules(max_hand=3, num_players=3)
@@ -233,7 +304,7 @@ def test_an_interrupt_leaves_no_file(tmp_path: Path) -> None:
     run.send_signal(signal.SIGINT)
     _, err = run.communicate(timeout=120)
     assert run.returncode == 130
-    assert err.splitlines()[-1] == "evaluate.py: interrupted"
+    assert err.splitlines()[-1].startswith("evaluate.py: interrupted")
     assert "Traceback" not in err
     assert os.listdir(tmp_path) == []
 
@@ -249,7 +320,7 @@ def test_an_interrupt_keeps_the_older_file(
 
     monkeypatch.setattr(training.arena, "play_match", interrupted)
     assert evaluate(monkeypatch, "counting", *FAST, "--json", path) == 130
-    assert capsys.readouterr().err.splitlines()[-1] == "evaluate.py: interrupted"
+    assert capsys.readouterr().err.splitlines()[-1] == "evaluate.py: interrupted; with --keep, the same command goes on"
     assert path.read_text() == "an older result"
     assert os.listdir(tmp_path) == ["result.json"]
 
