@@ -27,8 +27,13 @@ from envs.call_break.heuristic_calls import NUM_COUNTS, TRUMP_KNOWN, best_call, 
 from envs.call_break.heuristic_hand import (
     FOREIGN,
     FOREIGN_TRUMPS,
+    LEAD,
     NUM_FEATURES,
+    NUMBER,
+    ROOM,
     chance_to_hold,
+    describe_card,
+    describe_suit,
     later_chance,
     look_around,
 )
@@ -62,38 +67,43 @@ def choose_card(state: Any, rules: Any, seat: int, cards_worth: Any, calls_worth
     cards = legal_cards(state, rules)
     if cards & (cards - 1) == 0:
         return lowest_bit(cards)
-    pools = np.empty(2 * SEATS_AT_TABLE, np.int64)
+    pools = np.empty(ROOM, np.int64)
+    parts = np.empty(SEATS_AT_TABLE, np.float64)
+    risks = np.empty(SEATS_AT_TABLE, np.float64)
     seen = np.empty(NUM_FEATURES, np.float64)
     counts = np.empty(NUM_COUNTS, np.float64)
-    look_around(state, seat, pools)
+    look_around(state, seat, pools, parts)
     with_us = -1
     if int(rules["partnerships"]) == 1:
         with_us = partner(seat)
-        pools[SEATS_AT_TABLE + with_us] = 0  # no threat
+        pools[NUMBER + with_us] = 0  # no threat
     hand = int(state["hands"][seat])
-    players = popcount(int(state["playing"]))
     size = int(state["trick_size"])
-    later = players - 1 - size
+    later = popcount(int(state["playing"])) - 1 - size
     best = int(state["best"])
     named = int(state["trump"])
     now = standing(state, rules, seat)
     chosen, most = -1, 0.0
+    suit, trump, kind, own, trumps, opens = -1, 0, 0, 0, 0, 0.0
     while cards != 0:
         card = lowest_bit(cards)
         cards &= cards - 1
-        suit = suit_of(card)
-        led = suit if size == 0 else int(state["led"])
-        trump = suit if named == UNNAMED else named
+        if suit_of(card) != suit:
+            suit = suit_of(card)
+            trump = suit if named == UNNAMED else named
+            kind = describe_suit(hand, suit, trump, pools, parts, risks, seen)
+            own = popcount(hand & suit_cards(suit))
+            trumps = popcount(hand & suit_cards(trump)) if trump < NO_TRUMP else 0
+            opens = 1.0 if own == 1 and trumps > 0 and suit != trump else 0.0
+        describe_card(seat, hand, card, pools, parts, risks, seen)
         chance = 0.0
-        if size == 0 or beats(card, best, trump):
-            chance = chance_to_hold(state, seat, card, led, trump, later, pools)
+        if size == 0:
+            chance = float(seen[LEAD])
+        elif beats(card, best, trump):
+            chance = chance_to_hold(state, seat, card, int(state["led"]), trump, later, pools)
         elif int(state["best_seat"]) == with_us:
-            chance = chance_to_hold(state, seat, best, led, trump, later, pools)
-        keep = later_chance(state, seat, hand, card, trump, players, pools, seen, cards_worth)
-        own = popcount(hand & suit_cards(suit))
-        trumps = popcount(hand & suit_cards(trump)) if trump < NO_TRUMP else 0
-        opens = 1.0 if own == 1 and trumps > 0 and suit != trump else 0.0
-        value = tastes[0, now] * chance - tastes[1, now] * keep
+            chance = chance_to_hold(state, seat, best, int(state["led"]), trump, later, pools)
+        value = tastes[0, now] * chance - tastes[1, now] * later_chance(seen, kind, cards_worth)
         if size > 0:
             value += tastes[2, now] * opens
         elif suit == trump:

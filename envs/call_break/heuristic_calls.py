@@ -110,16 +110,20 @@ def best_call(state: Any, rules: Any, seat: int, weights: Any, spreads: Any) -> 
     out = np.empty(NUM_COUNTS, np.float64)
     mean, kind = expected_tricks(state, seat, weights, out)
     spread = float(spreads[kind])
+    chances = np.empty(HAND + 1, np.float64)
+    before = 0.0
+    for won in range(HAND + 1):
+        upto = normal_below((won + 0.5 - mean) / spread) if won < HAND else 1.0
+        chances[won] = upto - before
+        before = upto
     calls = legal_calls(rules)
     chosen, most = -1, 0.0
     while calls != 0:
         call = lowest_bit(calls)
         calls &= calls - 1
-        value, before = 0.0, 0.0
+        value = 0.0
         for won in range(HAND + 1):
-            upto = normal_below((won + 0.5 - mean) / spread) if won < HAND else 1.0
-            value += (upto - before) * score(rules, call, won)
-            before = upto
+            value += chances[won] * score(rules, call, won)
         if chosen < 0 or value > most:
             chosen, most = call, value
     return chosen, most

@@ -115,10 +115,10 @@ def test_chances() -> None:
     # One card out of KD, 2D, 2S, 2C: it beats the jack of diamonds with the king or with the spade.
     pool = mask("KD 2D 2S 2C")
     jack = CARDS.index("JD")
-    assert cannot_beat(pool, 1, jack, 1, 0) == pytest.approx(2 / 4)
-    assert cannot_beat(pool, 1, jack, 1, 4) == pytest.approx(3 / 4)
+    assert cannot_beat(pool, 4, 1, jack, 1, 0) == pytest.approx(2 / 4)
+    assert cannot_beat(pool, 4, 1, jack, 1, 4) == pytest.approx(3 / 4)
     # A trump of its own is beaten by a higher one alone, of a hand that is void.
-    assert cannot_beat(mask("KS 2D 2S 2C"), 1, CARDS.index("3S"), 1, 0) == pytest.approx(3 / 4)
+    assert cannot_beat(mask("KS 2D 2S 2C"), 4, 1, CARDS.index("3S"), 1, 0) == pytest.approx(3 / 4)
 
 
 def test_votes() -> None:
