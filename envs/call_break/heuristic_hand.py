@@ -32,13 +32,13 @@ _MOST_WANTED = 2 * SUIT_SIZE
 
 
 def _tabulate() -> np.ndarray:
-    """(pool, wanted, drawn) chances that none of `wanted` cards of a pool is among `drawn` of it."""
+    """(pool, drawn, wanted) chances that none of `wanted` cards of a pool is among `drawn` of it."""
     pool, drawn = np.arange(PACK + 1)[:, None], np.arange(HAND + 1)
-    table = np.ones((PACK + 1, _MOST_WANTED + 1, HAND + 1))
+    table = np.ones((PACK + 1, HAND + 1, _MOST_WANTED + 1))
     for wanted in range(1, _MOST_WANTED + 1):
         another = 1.0 - drawn / np.maximum(pool - (wanted - 1), 1)
-        table[:, wanted] = np.where(pool >= drawn + wanted, table[:, wanted - 1] * another, 0.0)
-    table[:, :, 0] = 1.0
+        table[..., wanted] = np.where(pool >= drawn + wanted, table[..., wanted - 1] * another, 0.0)
+    table[:, 0] = 1.0
     return table
 
 
@@ -48,7 +48,7 @@ _NONE_OF = _tabulate()
 @inlined
 def none_of(pool: int, wanted: int, drawn: int) -> float:
     """Chance that none of `wanted` (0..26) cards of a pool (0..52) is among `drawn` (0..13) of it."""
-    return float(_NONE_OF[pool, wanted, drawn])
+    return float(_NONE_OF[pool, drawn, wanted])
 
 
 POOL, NUMBER, SIZE = 0, SEATS_AT_TABLE, 2 * SEATS_AT_TABLE

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from envs.jit import jit, lowest_bit, popcount
+from envs.cards import suit_cards, suit_of
+from envs.game import SEATS
+from envs.jit import highest_bit, jit, lowest_bit, popcount
 from envs.kachuful.engine import (
     BID,
     BID_ACTION,
@@ -31,12 +33,13 @@ from envs.kachuful.heuristic_hand import (
     ROOM,
     ROW,
     STAKES,
+    expect_cards,
     hand_value,
     read_hand,
     unseen_cards,
     weight_set,
 )
-from envs.kachuful.heuristic_odds import holds, stake
+from envs.kachuful.heuristic_odds import holds, look_around, stake
 from envs.kachuful.knowledge import hand_hidden, unseen
 from envs.tricks import beats, following, seat_after
 
@@ -55,6 +58,7 @@ def _bid_seen(state: Any, rules: Any, seat: int, room: Any) -> int:
     best = lowest_bit(bids)
     most = 0.0
     first = True
+    expect_cards(room, size, -1, leads, 0)
     while bids != 0:
         bid = lowest_bit(bids)
         bids &= bids - 1
@@ -165,18 +169,26 @@ def _choose_card(state: Any, rules: Any, seat: int, room: Any) -> int:
         room[POINTS + i] = score(rules, bid, won + i, blind)
     for other in range(n):
         room[STAKES + other] = 0.0 if other == seat else stake(state, rules, n, other, size - 1) / (n - 1)
+    pools = np.empty(SEATS, np.int64)
+    look_around(state, n, hidden, pools)
     theirs = 0.0
     if top >= 0:
-        chance = holds(state, n, seat, size, top, hidden, room)
+        chance = holds(state, n, seat, size, top, pools, room)
         theirs = chance * room[STAKES + int(state["best_seat"])] + room[LOST_STAKE]
     best = -1
     most = 0.0
+    suit = -1
     for i in range(size):
         card = int(room[ROW * i + CARD])
         if (cards >> card) & 1 == 0:
             continue
+        if suit_of(card) != suit:
+            suit = suit_of(card)
+            expect_cards(room, size, i, 0, phase)
+            if top < 0 or beats(highest_bit(cards & suit_cards(suit)), top, trump):
+                expect_cards(room, size, i, 1, phase)
         if top < 0 or beats(card, top, trump):
-            chance = holds(state, n, seat, size, card, hidden, room)
+            chance = holds(state, n, seat, size, card, pools, room)
             value = -float(room[LOST_STAKE])
             if chance > 0.0:
                 value += chance * hand_value(room, size, i, 1, 1, phase)

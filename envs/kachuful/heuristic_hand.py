@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from envs.cards import FULL_PACK, NO_TRUMP, PACK, suit_cards
+import numpy as np
+
+from envs.cards import FULL_PACK, NO_TRUMP, PACK, SUIT_SIZE, suit_cards
 from envs.game import SEATS
-from envs.jit import highest_bit, jit, popcount
+from envs.jit import highest_bit, inlined, jit, popcount
 from envs.kachuful.heuristic_weights import (
     ABOVE,
     AVOID,
@@ -53,25 +55,49 @@ _SHORT = STAKES + SEATS
 _TRUMPS = _SHORT + 1
 LOST_STAKE = _TRUMPS + 1
 """What `heuristic_odds.holds` leaves: expected stake of those who beat a card."""
-ROOM = LOST_STAKE + 1
+_CHANCES = LOST_STAKE + 1
+"""From here on: chances of each card to take a trick, its holder avoiding and taking it, by who leads next."""
+_SIDE = 2 * LARGEST_HAND
+ROOM = _CHANCES + 2 * _SIDE
 """Floats of working memory."""
 
 
-@jit
-def none_of(pool: int, wanted: int, drawn: int) -> float:
-    """Chance that none of `wanted` cards of a pool is among `drawn` of it (hypergeometric, approximated by a power)."""
-    if wanted <= 0 or drawn <= 0:
-        return 1.0
-    if pool < drawn + wanted:
-        return 0.0
-    single = 1.0 - drawn / (pool - 0.5 * (wanted - 1))
-    result = 1.0
-    while wanted > 0:
-        if wanted & 1:
-            result *= single
-        single *= single
-        wanted >>= 1
+_MOST_WANTED = 2 * SUIT_SIZE
+"""Cards of the led suit and of trumps."""
+
+
+def _power(base: np.ndarray, exponent: int) -> np.ndarray:
+    """A power by repeated squaring: the same on every machine."""
+    result = np.ones_like(base)
+    while exponent > 0:
+        if exponent & 1:
+            result = result * base
+        base = base * base
+        exponent >>= 1
     return result
+
+
+def _tabulate() -> np.ndarray:
+    """(pool, drawn, wanted) chances that none of `wanted` cards of a pool is among `drawn` of it."""
+    pool, drawn = np.arange(PACK + 1)[:, None], np.arange(PACK + 1)
+    table = np.ones((PACK + 1, PACK + 1, _MOST_WANTED + 1))
+    for wanted in range(1, _MOST_WANTED + 1):
+        single = 1.0 - drawn / np.maximum(pool - 0.5 * (wanted - 1), 1.0)
+        table[..., wanted] = np.where(pool >= drawn + wanted, _power(single, wanted), 0.0)
+    table[:, 0] = 1.0
+    return table
+
+
+_NONE_OF = _tabulate()
+
+
+@inlined
+def none_of(pool: int, wanted: int, drawn: int) -> float:
+    """Chance that none of `wanted` (0..26) cards of a pool is among `drawn` of it, both 0..52.
+
+    That is a hypergeometric chance, approximated by a power.
+    """
+    return float(_NONE_OF[pool, drawn, wanted])
 
 
 @jit
@@ -183,47 +209,75 @@ def read_hand(state: Any, n: int, seat: int, hand: int, unseen: int, phase: int,
 
 
 @jit
-def hand_value(room: Any, size: int, skip: int, leads: int, taken: int, phase: int) -> float:
-    """Expected points of the hand in `room` with all cards but number `skip` (-1: none) still to come.
+def expect_cards(room: Any, size: int, skip: int, leads: int, phase: int) -> None:
+    """Write the chances of all cards in `room`, card number `skip` (-1: none) gone, to take a trick.
 
-    `leads` is 1 where its holder leads next, `taken` the tricks it takes before; ``room[POINTS + i]`` are the points
-    for i more tricks in all.
+    Those of its suit `hand_value` completes, as they differ with the card. `leads` is 1 where their holder leads next.
     """
     w = WEIGHTS[phase]
-    short = float(room[_SHORT])
-    trumps = float(room[_TRUMPS])
-    count = size
-    skip_kind = PLAIN
-    first = last = -1
+    short, trumps = float(room[_SHORT]), float(room[_TRUMPS])
     if skip >= 0:
         row = skip * ROW
-        count = size - 1
-        first = skip - int(room[row + HIGHER])
-        last = skip + int(room[row + LOWER])
-        skip_kind = int(room[row + KIND])
-        if skip_kind == TRUMP:
+        if int(room[row + KIND]) == TRUMP:
             trumps -= 1.0 / size
         else:
             length = room[row + HIGHER] + room[row + LOWER] + 1.0
             short += 1.0 / length - 1.0 / (length + 1.0)
-    for i in range(count + 1):
+    at = _CHANCES + leads * _SIDE
+    plain_avoid, plain_take = (
+        _common(w[PLAIN, AVOID], short, trumps, leads),
+        _common(w[PLAIN, TAKE], short, trumps, leads),
+    )
+    trump_avoid, trump_take = (
+        _common(w[TRUMP, AVOID], short, trumps, leads),
+        _common(w[TRUMP, TAKE], short, trumps, leads),
+    )
+    first, last = _suit_of(room, skip)
+    for i in range(size):
+        row = i * ROW
+        is_trump = int(room[row + KIND]) == TRUMP
+        avoid = room[row + LOGIT_AVOID] + (trump_avoid if is_trump else plain_avoid)
+        take = room[row + LOGIT_TAKE] + (trump_take if is_trump else plain_take)
+        # Those of the suit are not done: which card goes changes their place.
+        within = first <= i <= last
+        room[at + 2 * i] = avoid if within else sigmoid(avoid)
+        room[at + 2 * i + 1] = take if within else sigmoid(take)
+
+
+@jit
+def _suit_of(room: Any, card: int) -> tuple[int, int]:
+    """First and last number of the cards of a card's suit; none where it is -1."""
+    if card < 0:
+        return 0, -1
+    return card - int(room[card * ROW + HIGHER]), card + int(room[card * ROW + LOWER])
+
+
+@jit
+def hand_value(room: Any, size: int, skip: int, leads: int, taken: int, phase: int) -> float:
+    """Expected points of the hand in `room` with all cards but number `skip` (-1: none) still to come.
+
+    `expect_cards` has been called for a card of its suit, with the same `leads`: 1 where the holder leads next. `taken`
+    are the tricks it takes before; ``room[POINTS + i]`` are the points for i more tricks in all.
+    """
+    w = WEIGHTS[phase]
+    left = size if skip < 0 else size - 1
+    first, last = _suit_of(room, skip)
+    kind = PLAIN if skip < 0 else int(room[skip * ROW + KIND])
+    for i in range(left + 1):
         room[_VALUES + i] = room[POINTS + taken + i]
-    left = count
+    at = _CHANCES + leads * _SIDE
     for i in range(size):
         if i == skip:
             continue
-        row = i * ROW
-        kind = int(room[row + KIND])
-        avoid = room[row + LOGIT_AVOID] + _common(w[kind, AVOID], short, trumps, leads)
-        take = room[row + LOGIT_TAKE] + _common(w[kind, TAKE], short, trumps, leads)
+        avoid, take = float(room[at + 2 * i]), float(room[at + 2 * i + 1])
         if first <= i <= last:
-            # The card that goes changes the place of its neighbours in the suit.
             own = HIGHER if i > skip else LOWER
             weight = HIGHER_OWN if i > skip else LOWER_OWN
+            row = i * ROW
             change = share(room[row + own] - 1.0) - share(room[row + own])
-            avoid += w[skip_kind, AVOID, weight] * change
-            take += w[skip_kind, TAKE, weight] * change
-        _fold_card(room, left, sigmoid(avoid), sigmoid(take))
+            avoid = sigmoid(avoid + w[kind, AVOID, weight] * change)
+            take = sigmoid(take + w[kind, TAKE, weight] * change)
+        _fold_card(room, left, avoid, take)
         left -= 1
     return float(room[_VALUES])
 
@@ -237,8 +291,12 @@ def _common(row: Any, short: float, trumps: float, leads: int) -> float:
 @jit
 def _fold_card(room: Any, count: int, avoid: float, take: float) -> None:
     """One more card before those folded in so far: its holder wins with it where a further trick is worth more."""
-    for i in range(_VALUES, _VALUES + count):
-        without = room[i]
-        with_trick = room[i + 1]
-        chance = take if with_trick > without else avoid
-        room[i] = without + chance * (with_trick - without)
+    without = room[_VALUES]
+    for i in range(count):
+        with_trick = room[_VALUES + i + 1]
+        gain = with_trick - without
+        # Both are computed: which of them counts is hard to foresee, for the processor too.
+        taken = without + take * gain
+        avoided = without + avoid * gain
+        room[_VALUES + i] = taken if gain > 0.0 else avoided
+        without = with_trick

@@ -49,8 +49,22 @@ def _will_beat(state: Any, n: int, other: int, size: int, can: float, forced: fl
 
 
 @jit
-def holds(state: Any, n: int, seat: int, size: int, card: int, unseen: int, room: Any) -> float:
-    """Chance that nobody still to play beats `card`; ``room[LOST_STAKE]`` gets the expected stake of those who do."""
+def look_around(state: Any, n: int, unseen: int, pools: Any) -> None:
+    """Write the cards that each seat may hold, by the suits it has not followed, to ``pools[:n]`` (int64)."""
+    for other in range(n):
+        possible = unseen
+        for void in range(4):
+            if (int(state["voids"][other]) >> void) & 1:
+                possible &= ~suit_cards(void)
+        pools[other] = possible
+
+
+@jit
+def holds(state: Any, n: int, seat: int, size: int, card: int, pools: Any, room: Any) -> float:
+    """Chance that nobody still to play beats `card`; ``room[LOST_STAKE]`` gets the expected stake of those who do.
+
+    `pools` are from `look_around`.
+    """
     trump = int(state["trump"])
     suit = suit_of(card)
     led = int(state["led"]) if int(state["led"]) >= 0 else suit
@@ -59,10 +73,7 @@ def holds(state: Any, n: int, seat: int, size: int, card: int, unseen: int, room
     other = seat
     for _ in range(n - 1 - int(state["trick_size"])):
         other = next_seat(other, n)
-        possible = unseen
-        for void in range(4):
-            if (int(state["voids"][other]) >> void) & 1:
-                possible &= ~suit_cards(void)
+        possible = int(pools[other])
         pool = max(popcount(possible), size)
         follow = popcount(possible & suit_cards(led))
         trumps = popcount(possible & suit_cards(trump)) if trump < NO_TRUMP else 0
