@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from envs.cards import fold, random_below, random_bits, stream_key
 from envs.game import (
     ACTION_WORD,
@@ -225,7 +223,10 @@ def step_games(
     F = observation.shape[1]
     S = full.shape[1]
     A = mask.shape[1]
-    always_asked = not skip_forced and bool(np.all(players == ASK))
+    always_asked = not skip_forced
+    for i in range(players.shape[0]):
+        for seat in range(players.shape[1]):
+            always_asked = always_asked and players[i, seat] == ASK
     flat_observation = observation.reshape(-1)
     flat_full = full.reshape(-1)
     flat_mask = mask.reshape(-1)

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from envs.cards import PACK, random_bits
-from envs.jit import jit, lowest_bit, popcount
+from envs.jit import jit, jit_with_memory, lowest_bit, popcount
 
 MAX_ROWS = 9
 """Most rows a plan can hold."""
@@ -81,7 +81,7 @@ FACTORIAL = np.array([float(math.factorial(n)) for n in range(PACK + 1)])
 INVERSE_FACTORIAL = np.array([1.0 / math.factorial(n) for n in range(PACK + 1)])
 
 
-@jit
+@jit_with_memory
 def new_plan(capacity: int = TABLE_SIZE) -> Plan:
     """Memory for one situation with up to `capacity` partial sums (8 bytes each); it serves one thread at a time."""
     return np.zeros(1, PLAN), np.zeros(capacity, np.float64)

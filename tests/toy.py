@@ -14,7 +14,7 @@ import numpy as np
 from envs.cards import mask_of, shuffle
 from envs.fields import Card, Field, Fields, Integer, ListOf, PerSeat, Seat, Tuple, claim_cards, common_fields, mismatch
 from envs.game import COMMON_FIELDS, GAME_OVER, GAMES, OVER, ROUND_OVER, SEATS, Engine, Game
-from envs.jit import jit, lowest_bit, popcount
+from envs.jit import jit, local_array, lowest_bit, popcount
 from envs.layout import Block, Layout, one_hot, put8, put32, put_last, thermometer
 from envs.options import build as build_rules
 from envs.options import check_choice, check_int
@@ -81,7 +81,7 @@ def deal(state: Any, rules: Any, deck: Any) -> None:
 
 @jit
 def _shuffle_and_deal(state: Any, rules: Any) -> None:
-    deck = np.empty(DECK, np.int8)
+    deck = local_array(DECK, np.int8)
     shuffle(deck, DECK, deal_key(int(state["seed"]), int(state["game"]), int(state["round"]), 0))
     deal(state, rules, deck)
 
@@ -196,8 +196,10 @@ def redact(state: Any, rules: Any, seat: int) -> None:
 @jit
 def prepare_deals(state: Any, rules: Any, seat: int, plan: Any) -> bool:
     n = int(rules["num_players"])
-    quotas = np.zeros(MAX_ROWS, np.int64)
-    allowed = np.zeros(MAX_ROWS, np.int64)
+    quotas = local_array(MAX_ROWS, np.int64)
+    allowed = local_array(MAX_ROWS, np.int64)
+    quotas[:] = 0
+    allowed[:] = 0
     unseen = ALL & ~int(state["hands"][seat])
     row = 0
     for other in range(n):
@@ -215,7 +217,8 @@ def prepare_deals(state: Any, rules: Any, seat: int, plan: Any) -> bool:
 
 @jit
 def determinize(state: Any, rules: Any, seat: int, plan: Any, key: int) -> None:
-    hands = np.zeros(MAX_ROWS, np.int64)
+    hands = local_array(MAX_ROWS, np.int64)
+    hands[:] = 0
     draw(plan, int(key) & 0xFFFFFFFF, int(key) >> 32, 0, hands)
     row = 0
     for other in range(int(rules["num_players"])):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.jit import jit
+from envs.jit import jit_with_memory
 from training.ppo import seat_advantages
 from training.rollout import Rollout
 
@@ -15,7 +15,7 @@ PARTS = {"last_4": (0, 4), "5_to_12": (4, 12), "13_and_more": (12, 10_000)}
 """Decisions by how many of the same seat follow in its round, from..to (without)."""
 
 
-@jit
+@jit_with_memory
 def decisions_left(turn: Any, ended: Any, seats: int, left: Any) -> None:
     """Write how many decisions of the same seat follow each in its round, -1 where its end is not seen.
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from envs.jit import jit
+from envs.jit import jit, jit_with_memory
 
 
 def masked_log_probabilities(logits: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -195,7 +195,7 @@ def listed_log_probabilities(
     return listed.log_softmax(dim=1), illegal
 
 
-@jit
+@jit_with_memory
 def seat_advantages(
     turn: Any, value: Any, reward: Any, ended: Any, discount: float, advantage: Any, closed: Any
 ) -> None:
@@ -239,7 +239,7 @@ def seat_advantages(
             known[i, seat] = True
 
 
-@jit
+@jit_with_memory
 def seat_outcomes(turn: Any, ended: Any, outcome: Any, found: Any) -> None:
     """Write what came of each decision's round for its seat.
 

@@ -11,14 +11,15 @@ from envs.call_break.heuristic import heuristic
 from envs.call_break.rules import HAND, SEATS_AT_TABLE
 from envs.cards import PACK
 from envs.game import MOST_PAST
-from envs.jit import jit, lowest_bit, popcount
+from envs.jit import jit, local_array, lowest_bit, popcount
 from envs.trick_evidence import hand_then, keep_cards, keep_moment
 
 
 @jit
 def begin_again(state: Any, rules: Any, replay: Any) -> bool:
     """Set `replay` to the round of a full state before its first call; False where earlier cards are unknown."""
-    deck = np.zeros(PACK, np.int8)
+    deck = local_array(PACK, np.int8)
+    deck[:] = 0
     at = 0
     for seat in range(SEATS_AT_TABLE):
         if (int(state["playing"]) >> seat) & 1:

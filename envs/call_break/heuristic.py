@@ -42,7 +42,7 @@ from envs.call_break.rules import SEATS_AT_TABLE
 from envs.call_break.scoring import called, partner, won
 from envs.cards import NO_TRUMP, suit_cards, suit_of
 from envs.game import ACTION_WORD
-from envs.jit import jit, lowest_bit, popcount
+from envs.jit import jit, local_array, lowest_bit, popcount
 from envs.odds import share
 from envs.tricks import beats
 
@@ -67,11 +67,11 @@ def choose_card(state: Any, rules: Any, seat: int, cards_worth: Any, calls_worth
     cards = legal_cards(state, rules)
     if cards & (cards - 1) == 0:
         return lowest_bit(cards)
-    pools = np.empty(ROOM, np.int64)
-    parts = np.empty(SEATS_AT_TABLE, np.float64)
-    risks = np.empty(SEATS_AT_TABLE, np.float64)
-    seen = np.empty(NUM_FEATURES, np.float64)
-    counts = np.empty(NUM_COUNTS, np.float64)
+    pools = local_array(ROOM, np.int64)
+    parts = local_array(SEATS_AT_TABLE, np.float64)
+    risks = local_array(SEATS_AT_TABLE, np.float64)
+    seen = local_array(NUM_FEATURES, np.float64)
+    counts = local_array(NUM_COUNTS, np.float64)
     look_around(state, seat, pools, parts)
     with_us = -1
     if int(rules["partnerships"]) == 1:

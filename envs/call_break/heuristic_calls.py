@@ -16,9 +16,11 @@ from envs.call_break.engine import legal_calls
 from envs.call_break.rules import HAND, SEATS_AT_TABLE
 from envs.call_break.scoring import score
 from envs.cards import NO_TRUMP, SUIT_SIZE
-from envs.jit import jit, lowest_bit, popcount
+from envs.jit import jit, local_array, lowest_bit, popcount
 from envs.odds import normal_below
 
+OUTCOMES = HAND + 1
+"""Numbers of tricks that a seat may take."""
 NUM_COUNTS = 22
 """What is counted in a hand."""
 TYPICAL_CALL = 2.75
@@ -107,12 +109,12 @@ def expected_tricks(state: Any, seat: int, weights: Any, out: Any) -> tuple[floa
 @jit
 def best_call(state: Any, rules: Any, seat: int, weights: Any, spreads: Any) -> tuple[int, float]:
     """The call whose expected points are highest, and these points in tenths."""
-    out = np.empty(NUM_COUNTS, np.float64)
+    out = local_array(NUM_COUNTS, np.float64)
     mean, kind = expected_tricks(state, seat, weights, out)
     spread = float(spreads[kind])
-    chances = np.empty(HAND + 1, np.float64)
+    chances = local_array(OUTCOMES, np.float64)
     before = 0.0
-    for won in range(HAND + 1):
+    for won in range(OUTCOMES):
         upto = normal_below((won + 0.5 - mean) / spread) if won < HAND else 1.0
         chances[won] = upto - before
         before = upto
@@ -122,7 +124,7 @@ def best_call(state: Any, rules: Any, seat: int, weights: Any, spreads: Any) -> 
         call = lowest_bit(calls)
         calls &= calls - 1
         value = 0.0
-        for won in range(HAND + 1):
+        for won in range(OUTCOMES):
             value += chances[won] * score(rules, call, won)
         if chosen < 0 or value > most:
             chosen, most = call, value

@@ -14,7 +14,7 @@ from envs.call_break.duties import SPADES, spades_are_trump
 from envs.call_break.engine import is_misdeal, next_player
 from envs.call_break.rules import HAND, MISDEAL_AUTO, SEATS_AT_TABLE
 from envs.cards import FULL_PACK, fold, random_bits, suit_cards
-from envs.jit import jit, popcount
+from envs.jit import jit, local_array, popcount
 from envs.sampling import MAX_ROWS, Plan, count, draw, exchange_cards, prepare
 
 CASES = 5
@@ -77,8 +77,10 @@ def case_cards(rules: Any, case: int) -> int:
 @jit
 def prepare_case(state: Any, rules: Any, seat: int, case: int, plan: Plan) -> bool:
     """Study who may hold what in a record redacted for `seat`, the claimer having claimed by a case (-1: any hand)."""
-    quotas = np.zeros(MAX_ROWS, np.int64)
-    allowed = np.zeros(MAX_ROWS, np.int64)
+    quotas = local_array(MAX_ROWS, np.int64)
+    allowed = local_array(MAX_ROWS, np.int64)
+    quotas[:] = 0
+    allowed[:] = 0
     claimer = int(state["claimer"])
     open_cards = unseen(state, seat)
     left = popcount(open_cards)
@@ -133,7 +135,9 @@ def prepare_deals(state: Any, rules: Any, seat: int, plan: Plan) -> bool:
     if not claim_shown(state, seat):
         if not prepare_case(state, rules, seat, -1, plan):
             return False
-        return draw_hands(state, rules, seat, plan, 0, np.zeros(MAX_ROWS, np.int64))
+        hands = local_array(MAX_ROWS, np.int64)
+        hands[:] = 0
+        return draw_hands(state, rules, seat, plan, 0, hands)
     possible, last = 0, -1
     for case in range(CASES):
         notes[case] = 0.0
@@ -170,7 +174,8 @@ def choose_case(plan: Plan, key: int) -> int:
 @jit
 def determinize(state: Any, rules: Any, seat: int, plan: Plan, key: int) -> None:
     """Fill a record redacted for `seat`, in place, with a uniformly drawn deal of the prepared plan."""
-    hands = np.zeros(MAX_ROWS, np.int64)
+    hands = local_array(MAX_ROWS, np.int64)
+    hands[:] = 0
     if claim_shown(state, seat):
         case = choose_case(plan, fold(key, 2))
         if case >= 0:
@@ -187,7 +192,8 @@ def exchange(state: Any, rules: Any, seat: int, plan: Plan, key: int) -> bool:
     """Exchange two cards that `seat` does not see (see `envs.game`); none where a claim has shown what a hand was."""
     if claim_shown(state, seat):
         return False
-    hands = np.zeros(MAX_ROWS, np.int64)
+    hands = local_array(MAX_ROWS, np.int64)
+    hands[:] = 0
     rest = unseen(state, seat)
     for other in range(SEATS_AT_TABLE):
         if other != seat:

@@ -13,7 +13,7 @@ import numpy as np
 
 from envs.cards import suit_cards, suit_of
 from envs.game import SEATS
-from envs.jit import highest_bit, jit, lowest_bit, popcount
+from envs.jit import highest_bit, jit, local_array, lowest_bit, popcount
 from envs.kachuful.engine import (
     BID,
     BID_ACTION,
@@ -169,7 +169,7 @@ def _choose_card(state: Any, rules: Any, seat: int, room: Any) -> int:
         room[POINTS + i] = score(rules, bid, won + i, blind)
     for other in range(n):
         room[STAKES + other] = 0.0 if other == seat else stake(state, rules, n, other, size - 1) / (n - 1)
-    pools = np.empty(SEATS, np.int64)
+    pools = local_array(SEATS, np.int64)
     look_around(state, n, hidden, pools)
     theirs = 0.0
     if top >= 0:
@@ -206,7 +206,7 @@ def _choose_card(state: Any, rules: Any, seat: int, room: Any) -> int:
 def heuristic(state: Any, rules: Any) -> int:
     """Action of the rule-based player for the seat to act, from a redacted record."""
     seat = int(state["turn"])
-    room = np.empty(ROOM, np.float64)
+    room = local_array(ROOM, np.float64)
     if int(state["phase"]) == BID:
         return _choose_bid(state, rules, seat, room)
     return _choose_card(state, rules, seat, room)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from envs.cards import FULL_PACK, fold, suit_cards, suit_of
-from envs.jit import jit, popcount
+from envs.jit import jit, local_array, popcount
 from envs.kachuful.engine import BLIND_OFF, FOREHEAD, PENALTY, is_hidden_round
 from envs.sampling import MAX_ROWS, Plan, draw, exchange_cards, prepare
 from envs.tricks import seat_after, steps_to
@@ -76,8 +76,10 @@ def possible_cards(state: Any, seat: int) -> int:
 def prepare_deals(state: Any, rules: Any, seat: int, plan: Plan) -> bool:
     """Study, for `determinize`, who may hold what in a record redacted for `seat`; False: the record is impossible."""
     n = int(rules["num_players"])
-    quotas = np.zeros(MAX_ROWS, np.int64)
-    allowed = np.zeros(MAX_ROWS, np.int64)
+    quotas = local_array(MAX_ROWS, np.int64)
+    allowed = local_array(MAX_ROWS, np.int64)
+    quotas[:] = 0
+    allowed[:] = 0
     open_cards = unseen(state, rules, seat)
     rows = 0
     dealt = 0
@@ -117,7 +119,8 @@ def find_revokes(state: Any, rules: Any) -> int:
 @jit
 def determinize(state: Any, rules: Any, seat: int, plan: Plan, key: int) -> None:
     """Fill a record redacted for `seat`, in place, with a uniformly drawn deal of the prepared plan."""
-    hands = np.zeros(MAX_ROWS, np.int64)
+    hands = local_array(MAX_ROWS, np.int64)
+    hands[:] = 0
     draw(plan, int(key) & 0xFFFFFFFF, int(key) >> 32, 0, hands)
     row = 0
     for other in range(int(rules["num_players"])):
@@ -132,7 +135,8 @@ def determinize(state: Any, rules: Any, seat: int, plan: Plan, key: int) -> None
 @jit
 def exchange(state: Any, rules: Any, seat: int, plan: Plan, key: int) -> bool:
     """Exchange two cards that `seat` does not see (see `envs.game`)."""
-    hands = np.zeros(MAX_ROWS, np.int64)
+    hands = local_array(MAX_ROWS, np.int64)
+    hands[:] = 0
     n = int(rules["num_players"])
     rest = unseen(state, rules, seat)
     rows = 0

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from envs.game import GAME_OVER, TRUNCATED
-from envs.jit import jit, lowest_bit
+from envs.jit import jit, local_array, lowest_bit
 from envs.kaschlan.cards import PACK, rank_of
 from envs.kaschlan.engine import BEAT, STATE, is_out, legal, step
 from envs.kaschlan.knowledge import unseen
 from envs.kaschlan.results import place
 
 DEPTH = 160
+RECORDS, LEVELS, BOUNDS = DEPTH + 2, DEPTH + 1, 3 * (DEPTH + 1)
 """Moves that a line may have."""
 BOUTS = (1, 2, 4, 8)
 """Bouts looked ahead beside the current one, one search after the other while the budget lasts."""
@@ -146,10 +147,10 @@ def best_move(state: Any, rules: Any, preferred: int, nodes: int) -> int:
     other = opponent_in_ending(state, rules, seat)
     if other < 0:
         return preferred
-    states = np.empty(DEPTH + 2, STATE)
-    moves = np.empty(DEPTH + 1, np.int64)
-    bounds = np.empty((3, DEPTH + 1), np.int64)
-    budget = np.empty(1, np.int64)
+    states = local_array(RECORDS, STATE)
+    moves = local_array(LEVELS, np.int64)
+    bounds = local_array(BOUNDS, np.int64).reshape((3, LEVELS))
+    budget = local_array(1, np.int64)
     root = states[DEPTH + 1]
     states[DEPTH + 1] = state
     open_hands(root, rules, seat, other)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.jit import jit, lowest_bit, popcount
+from envs.jit import jit, local_array, lowest_bit, popcount
 from envs.kaschlan.cards import PACK, QUEEN, SUIT_SIZE, beaters, lowest_card, rank_cards, rank_of, trump_cards
 from envs.kaschlan.ending import best_move
 from envs.kaschlan.engine import ALL, BEAT, LAY, PASS, THROW, legal, table_limit
@@ -163,7 +163,7 @@ def answer_card(state: Any, rules: Any, cards: int, may_pass: bool, weights: Any
     seat = int(state["turn"])
     waiting = waiting_cards(state)
     current = int(state["table"][int(state["answered"])])
-    answers = np.empty(PACK, np.int64)
+    answers = local_array(PACK, np.int64)
     cost = plan_answers(state, int(state["hands"][seat]), waiting, weights, answers)
     left = False
     for i in range(int(state["answered"])):
@@ -186,7 +186,7 @@ def own_card(state: Any, rules: Any, cards: int, weights: Any, with_stock: bool)
     """A card of his own that the defender throws: one that he can beat with all others for a price worth paying."""
     trump = int(state["trump"])
     hand = int(state["hands"][int(state["turn"])])
-    answers = np.empty(PACK, np.int64)
+    answers = local_array(PACK, np.int64)
     cards = plain(cards, trump)
     if with_stock:
         cards = up_to(cards, weights[1])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from envs.cards import fold, random_below, random_bits
-from envs.jit import jit, lowest_bit, popcount
+from envs.jit import jit, local_array, lowest_bit, popcount
 from envs.kaschlan.cards import FULL_PACK, PACK, beaters
 from envs.kaschlan.engine import BEAT
 from envs.sampling import MAX_ROWS, Plan, draw, prepare
@@ -75,8 +75,10 @@ def possible_cards(state: Any, rules: Any, seat: int) -> int:
 @jit
 def prepare_deals(state: Any, rules: Any, seat: int, plan: Plan) -> bool:
     """Study, for `determinize`, who may hold what in a record redacted for `seat`; False: the record is impossible."""
-    quotas = np.zeros(MAX_ROWS, np.int64)
-    allowed = np.zeros(MAX_ROWS, np.int64)
+    quotas = local_array(MAX_ROWS, np.int64)
+    allowed = local_array(MAX_ROWS, np.int64)
+    quotas[:] = 0
+    allowed[:] = 0
     cards = unseen(state, rules, seat)
     rows = 0
     dealt = 0
@@ -94,7 +96,8 @@ def prepare_deals(state: Any, rules: Any, seat: int, plan: Plan) -> bool:
 @jit
 def _fill_stock(state: Any, cards: int, key: int) -> None:
     """Lay cards in random order where the redacted stock has none."""
-    deck = np.zeros(PACK, np.int64)
+    deck = local_array(PACK, np.int64)
+    deck[:] = 0
     left = 0
     while cards != 0:
         deck[left] = lowest_bit(cards)
@@ -111,7 +114,8 @@ def _fill_stock(state: Any, cards: int, key: int) -> None:
 @jit
 def determinize(state: Any, rules: Any, seat: int, plan: Plan, key: int) -> None:
     """Fill a record redacted for `seat`, in place, with a uniformly drawn deal of the prepared plan."""
-    hands = np.zeros(MAX_ROWS, np.int64)
+    hands = local_array(MAX_ROWS, np.int64)
+    hands[:] = 0
     draw(plan, int(key) & 0xFFFFFFFF, int(key) >> 32, 0, hands)
     row = 0
     for other in range(int(rules["num_players"])):

@@ -31,7 +31,7 @@ from envs.search.playout import (
     weigh_deals,
     win_chance,
 )
-from envs.search.policy import POLICY, has_policy, write_chances
+from envs.search.policy import OUTPUTS, POLICY, has_policy, write_chances
 
 ACTION = np.dtype(
     [
@@ -158,7 +158,8 @@ def _open_likely(
     work[0] = state
     redact(work[0], rules, int(state["turn"]))
     low, high = legal(state, rules)
-    chances = write_chances(work[0], rules, low, high, policy)
+    write_chances(work[0], rules, low, high, policy)
+    chances = policy[OUTPUTS][0]
     still = 0
     for k in range(count):
         found[k]["open"] = int(actions[k] == preferred or chances[actions[k]] >= least)

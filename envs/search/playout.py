@@ -23,7 +23,7 @@ from envs.game import (
     rewards,
     rule_player,
 )
-from envs.jit import jit, lowest_bit
+from envs.jit import jit, local_array, lowest_bit
 from envs.loops import advance, forced_action
 from envs.search.policy import POLICY, likeliest_action
 
@@ -233,7 +233,7 @@ def _gains(new: Any, old: Any, rules: Any, seat: int, count: int, evidence: Any,
     for other in range(values.shape[0]):
         if all_see or new["hands"][other] != old["hands"][other]:
             gain -= values[other]
-    found = np.empty_like(values)
+    found = local_array(SEATS, np.float64)
     for other in range(values.shape[0]):
         found[other] = values[other]
         if all_see or new["hands"][other] != old["hands"][other]:
@@ -241,7 +241,8 @@ def _gains(new: Any, old: Any, rules: Any, seat: int, count: int, evidence: Any,
             gain += found[other]
             if gain < least:
                 return False
-    values[:] = found
+    for other in range(values.shape[0]):
+        values[other] = found[other]
     return True
 
 
@@ -273,7 +274,8 @@ def walk_deals(
     walk = fold(key, _WALK_STREAM)
     done = 0
     n = int(rules["num_players"])
-    values = np.zeros(n)
+    values = local_array(SEATS, np.float64)[:n]
+    values[:] = 0.0
     for k in range(WALKS):
         first = k * pool.shape[0] // WALKS
         for i in range(first, (k + 1) * pool.shape[0] // WALKS):

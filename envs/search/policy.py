@@ -21,6 +21,9 @@ from envs.suits import NO_ORDER, SuitTables, find_order
 POLICY = -1
 """Stands for the policy where compiled code asks for the number of a rule player."""
 
+OUTPUTS = 5
+"""Where the outputs of the last evaluation lie in a policy's working memory: its first row."""
+
 Network = tuple[np.ndarray, np.ndarray, SuitTables]
 """Weights, float32, and sizes, int64: the number of features, the widths of the hidden layers, the number of actions;
 and the order in which it sees suits.
@@ -102,16 +105,17 @@ def _apply_layer(matrix: Any, biases: Any, inputs: Any, outputs: Any) -> None:
 
 
 @jit
-def write_logits(state: Any, rules: Any, policy: Any) -> Any:
-    """Evaluate the network for the seat to act of a redacted record; returns its logits (A,), float32.
+def write_logits(state: Any, rules: Any, policy: Any) -> None:
+    """Evaluate the network for the seat to act of a redacted record.
 
-    They lie in the policy's working memory: the next evaluation overwrites them.
+    Its logits (A,), float32, come to lie in the policy's working memory, ``policy[OUTPUTS][0]``: the next evaluation
+    overwrites them.
     """
     weights, sizes, wide, observation, units, results, suits = policy
     features(state, rules, int(state["turn"]), wide, observation, 0)
     front = units[0]
     back = units[1]
-    logits = results[0]
+    logits = results[1]
     places = suits[4]
     ordered = places.shape[0] > 0
     order = find_order(observation, suits) if ordered else 0
@@ -128,18 +132,16 @@ def write_logits(state: Any, rules: Any, policy: Any) -> Any:
         _apply_layer(weights[at:end].reshape((inputs, outputs)), weights[end : end + outputs], front, back)
         at = end + outputs
         front, back = back, front
-    if not ordered:
-        return logits
-    found = results[1]
+    found = results[0]
     for action in range(logits.shape[0]):
-        found[action] = logits[suits[5][order, action]]
-    return found
+        found[action] = logits[suits[5][order, action] if ordered else action]
 
 
 @jit
 def likeliest_action(state: Any, rules: Any, policy: Any) -> int:
     """The legal action of the highest logit for the seat to act of a redacted record, the first of equals."""
-    logits = write_logits(state, rules, policy)
+    write_logits(state, rules, policy)
+    logits = policy[OUTPUTS][0]
     low, high = legal(state, rules)
     best = -1
     for action in range(logits.shape[0]):
@@ -149,12 +151,13 @@ def likeliest_action(state: Any, rules: Any, policy: Any) -> int:
 
 
 @jit
-def write_chances(state: Any, rules: Any, low: int, high: int, policy: Any) -> Any:
-    """The policy's probabilities (A,), float32, of the actions of two words in a redacted record, 0 for all others.
+def write_chances(state: Any, rules: Any, low: int, high: int, policy: Any) -> None:
+    """Compute the policy's probabilities (A,), float32, of the actions of two words in a redacted record.
 
-    They lie where `write_logits` leaves the logits.
+    They come to lie where `write_logits` leaves the logits, 0 for all other actions.
     """
-    chances = write_logits(state, rules, policy)
+    write_logits(state, rules, policy)
+    chances = policy[OUTPUTS][0]
     most = -np.inf
     for action in range(chances.shape[0]):
         if has_action(low, high, action):
@@ -166,4 +169,3 @@ def write_chances(state: Any, rules: Any, low: int, high: int, policy: Any) -> A
         total += chance
     for action in range(chances.shape[0]):
         chances[action] = float(chances[action]) / total
-    return chances

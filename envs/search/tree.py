@@ -35,7 +35,7 @@ from envs.search.playout import (
     round_values,
     weigh_deals,
 )
-from envs.search.policy import POLICY, has_policy, write_chances
+from envs.search.policy import OUTPUTS, POLICY, has_policy, write_chances
 
 PATH = 256
 """Moves that an iteration may follow the tree for."""
@@ -202,7 +202,8 @@ def _iterate(
             if choice and (fresh > 0 or seat != own):
                 work[0] = base
                 redact(work[0], rules, seat)
-                _note_priors(tree, node, low, high, write_chances(work[0], rules, low, high, policy))
+                write_chances(work[0], rules, low, high, policy)
+                _note_priors(tree, node, low, high, policy[OUTPUTS][0])
             node = _choose_by_prior(tree, node, low, high, least, most, c)
             grown = choice and int(tree[node]["visits"]) == 0
         elif fresh > 0:

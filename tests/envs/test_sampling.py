@@ -21,7 +21,7 @@ from scipy.stats import chisquare, hypergeom
 
 from envs import sampling, tables
 from envs.cards import FULL_PACK, cards_of, mask_of, suit_cards
-from envs.jit import PLAIN, jit, popcount
+from envs.jit import PLAIN, jit, jit_with_memory, popcount
 
 Situation = tuple[int, list[int], list[int]]
 
@@ -321,7 +321,7 @@ def test_draws_follow_keys_and_counter() -> None:
     assert draws(plan, 4, 1, 5, 6, 100) != draws(plan, 4, 1, 5, 6, 101)
 
 
-@jit
+@jit_with_memory
 def _plan_inside(quotas: Any, allowed: Any, hands: Any) -> int:
     plan = sampling.new_plan(1000)
     if not sampling.prepare(0b111111, quotas, allowed, 2, plan):
@@ -380,7 +380,7 @@ def test_plain_mode_gives_the_same_deals() -> None:
     assert json.loads(done.stdout) == _fixed_run()
 
 
-@jit
+@jit_with_memory
 def walk(plan: Any, key0: int, key1: int, steps: int, hands: Any, out: Any) -> None:
     for i in range(len(out)):
         for k in range(steps):

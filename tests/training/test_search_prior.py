@@ -18,7 +18,7 @@ from envs.agents import Decisions, check_rules, find_agent
 from envs.game import Game, find_game
 from envs.jit import PLAIN
 from envs.search.playout import beside_rule_players, choose_action, play_out, round_values, win_chance
-from envs.search.policy import POLICY, has_policy, join_layers, policy_memory, write_chances, write_logits
+from envs.search.policy import OUTPUTS, POLICY, has_policy, join_layers, policy_memory, write_chances, write_logits
 from envs.vector import VectorEnv
 from training.agents import PolicyAgent, load_agent, policy_of
 from training.arena import play_match
@@ -62,9 +62,11 @@ def test_the_compiled_network_is_the_trained_one(name: str, wide: bool, hidden: 
     seen = np.zeros(1, game.state)
     record = decisions.rules.record()[0]
     for i, state in enumerate(decisions.states):
-        np.testing.assert_allclose(write_logits(state, record, memory), expected[i], atol=1e-4)
+        write_logits(state, record, memory)
+        np.testing.assert_allclose(memory[OUTPUTS][0], expected[i], atol=1e-4)
         words = [sum(1 << int(a) for a in np.flatnonzero(decisions.action_mask[i][at : at + 52])) for at in (0, 52)]
-        np.testing.assert_allclose(write_chances(state, record, *words, memory), chances[i], atol=1e-5)
+        write_chances(state, record, *words, memory)
+        np.testing.assert_allclose(memory[OUTPUTS][0], chances[i], atol=1e-5)
         assert choose_action(state, record, POLICY, memory, seen) == greedy[i]
 
 
