@@ -70,6 +70,8 @@ def prepare() -> dict[str, Any]:
         raise ValueError(f"--workers {args.workers} is not possible: it must be at least 1")
     if args.json:
         check_json_path(Path(args.json))
+        if args.keep and Path(args.keep).resolve() == Path(args.json).resolve():
+            raise ValueError(f"--json {args.json} is not possible: --keep names the same file")
     candidate = load_agent(args.candidate, args.game, greedy=not args.sampled)
     if (found := policy_of(candidate)) is not None:
         game, options = found[0].game, dict(found[0].rules)

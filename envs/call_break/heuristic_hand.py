@@ -106,9 +106,7 @@ def chance_to_hold(state: Any, seat: int, card: int, led: int, trump: int, later
 
 
 @jit
-def describe_suit(
-    hand: int, suit: int, trump: int, pools: Any, parts: Any, risks: Any, out: Any
-) -> int:  # fmt: skip
+def describe_suit(hand: int, suit: int, trump: int, pools: Any, parts: Any, risks: Any, out: Any) -> int:
     """Write what all cards of a suit in `hand` share; returns their kind.
 
     Args:

@@ -19,8 +19,9 @@ from envs.kaschlan.knowledge import unseen
 from envs.kaschlan.results import place
 
 DEPTH = 160
-RECORDS, LEVELS, BOUNDS = DEPTH + 2, DEPTH + 1, 3 * (DEPTH + 1)
 """Moves that a line may have."""
+RECORDS, LEVELS, BOUNDS = DEPTH + 2, DEPTH + 1, 3 * (DEPTH + 1)
+"""Elements of the memory of a search: states, moves and bounds."""
 BOUTS = (1, 2, 4, 8)
 """Bouts looked ahead beside the current one, one search after the other while the budget lasts."""
 

@@ -231,6 +231,22 @@ def test_stale_caches_are_removed(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["fresh", "own"]
 
 
+@pytest.mark.skipif(compiler.PLAIN, reason="nothing is compiled in plain mode")
+def test_compiled_functions_have_their_arrays_on_the_stack() -> None:
+    """Memory is neither taken nor counted, and what one call leaves is not what the next one gets as its own."""
+
+    @compiler.jit
+    def total(numbers: Any) -> float:
+        own = compiler.local_array(3, np.float64)
+        for i in range(3):
+            own[i] = 2.0 * numbers[i]
+        return float(own.sum())
+
+    assert total(np.array([1.0, 2.0, 4.0])) == 14.0
+    code = "".join(total.inspect_llvm().values())
+    assert "NRT_" not in code
+
+
 def test_unwritable_cache_is_no_error(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")

@@ -176,6 +176,10 @@ def test_a_file_that_holds_something_else_is_left_alone(
         assert evaluate(monkeypatch, *common, kept) == 2
         assert problem in capsys.readouterr().err
         assert kept.read_text() == text
+    kept.write_text(first)
+    assert evaluate(monkeypatch, *common, kept, "--json", kept) == 2
+    assert "--keep names the same file" in capsys.readouterr().err
+    assert kept.read_text() == first
     assert evaluate(monkeypatch, *common, tmp_path) == 2
     assert "no plain file" in capsys.readouterr().err
     assert evaluate(monkeypatch, *common, tmp_path / "missing" / "kept.jsonl") == 2
