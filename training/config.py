@@ -18,7 +18,7 @@ from jsonargparse import ArgumentParser, Namespace, set_loader, set_parsing_sett
 
 from envs.game import find_game
 from envs.options import check_int
-from training.forecasts import Forecasting
+from training.forecasts import FORECASTS, Forecasting
 from training.network import RANKED, Suits, resolve_device, resolve_precision
 from training.objective import WinChances, check_winnable
 from training.opponents import check_shares
@@ -209,10 +209,14 @@ class AuxiliaryConfig:
     """Which other seat holds each card."""
     bids: float = 0.0
     """The expected reward of each bid, learnt from those made."""
+    layer: int | None = None
+    """Layer of the trunk, from 1 on, that has to know it; what follows can then draw conclusions. Null: the last."""
 
     def __post_init__(self) -> None:
-        for name, weight in dataclasses.asdict(self).items():
-            _check_number(f"auxiliary.{name}", weight, 0)
+        for name in FORECASTS:
+            _check_number(f"auxiliary.{name}", getattr(self, name), 0)
+        if self.layer is not None:
+            check_int("auxiliary.layer", self.layer, 1)
 
 
 @dataclass(frozen=True)
@@ -314,6 +318,8 @@ class Config:
         if self.rollout.objective == "win":
             WinChances(game, rules, self.rollout.round_spread, self.rollout.round_edge)
         Forecasting(game, rules.num_players, self.pad_seats, self.auxiliary)
+        if self.auxiliary.layer is not None:
+            check_int("auxiliary.layer", self.auxiliary.layer, 1, len(self.network.hidden))
         try:
             search = look_ahead(self.game, self.to_dict())  # of a checkpoint that is not there yet
         except ValueError as error:

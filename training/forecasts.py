@@ -16,7 +16,7 @@ from envs.game import Game
 if TYPE_CHECKING:
     from training.config import AuxiliaryConfig
 
-OUTCOME, HOLDERS, BIDS = "outcome", "holders", "bids"
+OUTCOME, HOLDERS, BIDS = FORECASTS = ("outcome", "holders", "bids")
 BID = "bid"
 """Group of actions whose expected rewards are foreseen."""
 HAND = "holds+"
@@ -55,6 +55,8 @@ class Forecasting:
             for name, weight in ((OUTCOME, weights.outcome), (HOLDERS, weights.holders), (BIDS, weights.bids))
             if weight > 0
         }
+        self.layer = -1 if weights.layer is None else weights.layer - 1
+        """Place of the layer that the heads look at in the list of the trunk's."""
         self.bids = game.action_groups.get(BID, range(0))
         self.statistic, self.classes = game.forecast or ("", 0)
         layout = game.state_layout(num_players, pad_seats)

@@ -343,7 +343,8 @@ class Learner:
         state = (
             rollout.inputs(times, self.models.state_inputs, "state").rows(own) if kept.state.shape[2] else observation
         )
-        hidden = self.network.trunk_output(observation)
+        layers = self.network.trunk_outputs(observation)
+        hidden = layers[-1]
         logits, value = self.network.heads_output(hidden, observation.order)
         log_probability, entropy = chosen_log_probability_and_entropy(logits, legal, count, choice)
         if imitating:
@@ -370,7 +371,7 @@ class Learner:
         forecasts = torch.zeros(0, device=self.device)
         if self.forecasts is not None:
             seen = Seen(state.inputs, pick(kept.outcome), action, target)
-            losses = self.forecasting.losses(self.forecasts(hidden), seen)
+            losses = self.forecasting.losses(self.forecasts(layers[self.forecasting.layer]), seen)
             forecasts = torch.stack([part @ weight for part in losses.values()])
             loss = loss + forecasts @ torch.tensor(list(self.forecasting.weights.values()), device=self.device)
         if self.average is not None:

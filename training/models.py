@@ -39,7 +39,7 @@ class Models:
             start_from(self.policy, network.start, game, rules, wide)
         self.forecasting = Forecasting(game, seats, wide, config.auxiliary)
         self.forecasts = (
-            Forecasts(network.hidden[-1], self.forecasting.outputs, precision, generator)
+            Forecasts(network.hidden[self.forecasting.layer], self.forecasting.outputs, precision, generator)
             if self.forecasting.outputs
             else None
         )

@@ -185,9 +185,13 @@ class PolicyNetwork(nn.Module):
         """All linear layers: the trunk's from the input on, the heads in the order of their actions, the value."""
         return [module for module in self.modules() if isinstance(module, nn.Linear)]
 
-    def trunk_output(self, prepared: Prepared) -> torch.Tensor:
-        """The trunk's last layer, (B, H) in the matrix products' precision."""
+    def trunk_outputs(self, prepared: Prepared) -> list[torch.Tensor]:
+        """The trunk's layers from the first to the last, (B, H) each in the matrix products' precision."""
         return forward_trunk(self.trunk, prepared.inputs)
+
+    def trunk_output(self, prepared: Prepared) -> torch.Tensor:
+        """The trunk's last layer."""
+        return self.trunk_outputs(prepared)[-1]
 
     def heads_output(self, hidden: torch.Tensor, order: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Logits (B, A) and values (B,), float32, for the trunk's output (B, H) and the order (B,) of the suits."""
@@ -251,7 +255,7 @@ class Critic(nn.Module):
 
     def judge(self, prepared: Prepared) -> torch.Tensor:
         """Values (B,), float32, for prepared states."""
-        return joint_linear([self.value], forward_trunk(self.trunk, prepared.inputs)).squeeze(1)
+        return joint_linear([self.value], forward_trunk(self.trunk, prepared.inputs)[-1]).squeeze(1)
 
     def forward(self, state: torch.Tensor) -> torch.Tensor:
         """Values (B,), float32, for whole states (B, S) of zeros and ones of any type."""
@@ -296,7 +300,7 @@ class Forecasts(nn.Module):
     """Auxiliary heads on the policy's trunk: what its seat is asked to foresee while it learns.
 
     Args:
-        hidden: width H of the trunk's last layer.
+        hidden: width H of the layer that they look at.
         outputs: length of each forecast, by name.
         precision: as in `PolicyNetwork`.
         generator: source of the first weights.
@@ -320,7 +324,7 @@ class Forecasts(nn.Module):
         return [head for head in self.heads.values() if isinstance(head, nn.Linear)]
 
     def forward(self, hidden: torch.Tensor) -> dict[str, torch.Tensor]:
-        """Each forecast, (B, length) float32, by name, for the trunk's output (B, H)."""
+        """Each forecast, (B, length) float32, by name, for that layer's output (B, H)."""
         layers = self.layers()
         parts = torch.split(joint_linear(layers, hidden), [layer.out_features for layer in layers], dim=1)
         return dict(zip(self.heads, parts, strict=True))
@@ -383,12 +387,14 @@ def make_trunk(num_features: int, hidden: Sequence[int], generator: torch.Genera
     return nn.ModuleList(layers)
 
 
-def forward_trunk(trunk: nn.ModuleList, x: torch.Tensor) -> torch.Tensor:
-    """Apply linear layers, each followed by a rectifier, in the type of their input."""
+def forward_trunk(trunk: nn.ModuleList, x: torch.Tensor) -> list[torch.Tensor]:
+    """Outputs of linear layers, one after the other, each followed by a rectifier, in the type of their input."""
+    outputs = []
     for layer in trunk:
         assert isinstance(layer, nn.Linear)
         x = linear(x, layer.weight.to(x.dtype), layer.bias.to(x.dtype)).relu_()
-    return x
+        outputs.append(x)
+    return outputs
 
 
 def joint_linear(layers: Sequence[nn.Linear], x: torch.Tensor) -> torch.Tensor:

@@ -25,6 +25,7 @@ from training.checkpoint import (
     load_policy,
     read_manifest,
 )
+from training.forecasts import FORECASTS
 from training.report import Estimate
 from training.search import MODES
 
@@ -184,7 +185,8 @@ def how_it_learnt(config: dict[str, Any]) -> str:
     if rollout["lookahead"] == "policy" and (by_rule := rollout.get("rule_playouts", 0)):
         learning += f" (for {by_rule:,} decisions first by the strongest rule player)"
     aim = " to win the game" if rollout["objective"] == "win" else ""
-    asked = [name for name, weight in config.get("auxiliary", {}).items() if weight > 0]
+    auxiliary = config.get("auxiliary", {})
+    asked = [name for name in FORECASTS if auxiliary.get(name, 0) > 0]
     foreseen = f", foreseeing {' and '.join(asked)}" if asked else ""
     return f"{first}{learning}{aim}{foreseen}; tables: {tables}"
 

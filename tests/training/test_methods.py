@@ -159,6 +159,8 @@ def test_forecasts_that_are_right_cost_nothing() -> None:
         ("kaschlan", {"bids": 0.1}, "auxiliary.bids is not possible: Kaschlan"),
         ("toy", {"outcome": 0.1}, "auxiliary.outcome is not possible"),
         ("kachuful", {"holders": -1.0}, "auxiliary.holders=-1.0"),
+        ("kachuful", {"holders": 0.1, "layer": 0}, "auxiliary.layer=0 .* at least 1"),
+        ("kachuful", {"holders": 0.1, "layer": 3}, "auxiliary.layer=3 .* from 1 to 2"),
     ],
 )
 def test_impossible_forecasts(game: str, weights: dict[str, float], text: str) -> None:
@@ -175,6 +177,24 @@ def test_all_games_can_forecast(game: str) -> None:
     for name in trainer.forecasting.outputs:
         assert curves[f"losses/forecast_{name}"] > 0
     assert all(np.isfinite(value) for value in curves.values())
+
+
+def test_forecasts_teach_the_layers_up_to_theirs() -> None:
+    auxiliary = AuxiliaryConfig(holders=1.0, layer=1)
+    config = replace(tiny(), auxiliary=auxiliary, network=replace(tiny().network, hidden=[24, 16]))
+    trainer = Trainer(config)
+    assert trainer.forecasts is not None
+    seen = torch.ones(3, trainer.game.layout(4, False).size)
+    layers = trainer.network.trunk_outputs(trainer.network.inputs(seen))
+    assert [layer.shape for layer in layers] == [(3, 24), (3, 16)]
+    loss = sum(forecast.sum() for forecast in trainer.forecasts(layers[trainer.forecasting.layer]).values())
+    assert isinstance(loss, torch.Tensor)
+    loss.backward()  # type: ignore[no-untyped-call]
+    first, second = trainer.network.linear_layers()[:2]
+    assert first.weight.grad is not None
+    assert first.weight.grad.any()
+    assert second.weight.grad is None
+    assert trainer.update()["losses/forecast_holders"] > 0
 
 
 def test_divergence_against_the_definition() -> None:
