@@ -18,6 +18,7 @@ import numba
 import numpy as np
 from gymnasium import spaces
 
+from envs.agents import Decisions
 from envs.cards import stream_key
 from envs.game import (
     GAME_OVER,
@@ -365,6 +366,20 @@ class OneGame:
         """The whole hidden state in plain JSON types; `reset` takes it as a position."""
         snapshot: dict[str, Any] = self.game.fields.snapshot(self._started()[0], self.rules)
         return snapshot
+
+    def decisions(self, seed: int = 0) -> Decisions:
+        """The decision that the game waits for, as agents are asked it: ``agent.act(env.unwrapped.decisions())[0]``.
+
+        Args:
+            seed: 0..2**63-1, of the agent's chance.
+
+        Raises:
+            RuntimeError: the game is over, or there is none yet.
+        """
+        states = self._started()
+        if int(states["turn"][0]) < 0:
+            raise RuntimeError("the game is over: nobody is asked")
+        return Decisions(self.game, self.rules, states, check_seed(seed))
 
     def determinize(self, seat: int, seed: int) -> dict[str, Any]:
         """Snapshot of one of the full states that a seat cannot tell from the true one, drawn uniformly.

@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
-from envs.agents import Agent, BuiltIn, Decisions, agent_names, check_rules, find_agent
+from envs.agents import Agent, BuiltIn, agent_names, check_rules, find_agent
 from envs.game import Game
 from envs.loops import ASK
 from envs.one_game import BYTE, FLOAT, ILLEGAL, NO_GAME, RENDER_MODES, IllegalActionError, Observation, OneGame
@@ -187,7 +187,7 @@ class SingleSeatEnv(OneGame, gymnasium.Env[Observation | np.ndarray, int]):
             return False
         while turn in self._asked:
             agent = self._asked[turn]
-            chosen = agent.act(Decisions(self.game, self.rules, self._states))[0]
+            chosen = agent.act(self.decisions())[0]
             number = self._number(chosen)
             if number >= 0:
                 turn = table.play(self._states, table.options, self._players, number, *self._room)

@@ -248,6 +248,9 @@ def card(shipment: Shipment) -> str:
         "",
         f"```python\n{example(name, game)}```",
         "",
+        _wrap(f"Looking ahead, with `agent = load_agent(\"checkpoints/{name}:search\")` of `training.agents`: "
+              "`env.step(int(agent.act(env.unwrapped.decisions())[0]))`."),
+        "",
         "## Reproduce it",
         "",
         "```bash",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from envs.aec import TableEnv
 from envs.agents import BuiltIn, Decisions, agent_names, find_agent
 from envs.game import find_game, redact
 from envs.jit import PLAIN
@@ -129,3 +130,23 @@ def test_what_a_seat_cannot_see_changes_nothing_it_is_given() -> None:
     first, second = Decisions(GAME, rules, states), Decisions(GAME, rules, swapped)
     assert np.array_equal(first.states, second.states)
     assert np.array_equal(first.observation(), second.observation())
+
+
+def test_an_env_asks_agents_what_a_vector_env_asks() -> None:
+    """One game, played by asking: the same decisions, and the moves that the compiled loops make by themselves."""
+    env = TableEnv(GAME, max_hand=3)
+    with pytest.raises(RuntimeError, match="call reset"):
+        env.decisions()
+    env.reset(seed=5)
+    many = VectorEnv(GAME, 1, 5, max_hand=3, restart=False)
+    batch = many.reset()
+    agent = find_agent("heuristic", GAME)
+    while batch.turn[0] >= 0:
+        asked, same = env.decisions(seed=9), Decisions(GAME, many.rules, many.get_state(), 9)
+        assert np.array_equal(asked.states, same.states)
+        assert np.array_equal(asked.keys, same.keys)
+        action = int(agent.act(asked)[0])
+        env.step(action)
+        batch = many.step(np.array([action]))
+    with pytest.raises(RuntimeError, match="the game is over"):
+        env.decisions()
