@@ -22,7 +22,8 @@ from rich.table import Table
 from training.agents import load_agent
 from training.arena import Match, play_match
 from training.checkpoint import CheckpointError, find_checkpoint, read_manifest
-from training.config import ConfigError, load_yaml, make_parser, parse_config
+from training.config import ConfigError, make_parser, parse_config
+from training.plain_yaml import load_yaml
 from training.report import Estimate, estimate
 
 PLAIN = "plain"

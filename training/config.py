@@ -22,6 +22,7 @@ from training.forecasts import FORECASTS, Forecasting
 from training.network import RANKED, Suits, resolve_device, resolve_precision
 from training.objective import WinChances, check_winnable
 from training.opponents import check_shares
+from training.plain_yaml import load_yaml
 from training.search import look_ahead
 
 
@@ -334,27 +335,6 @@ class Config:
     def to_yaml(self) -> str:
         """All settings as YAML that `read_config` reads back."""
         return yaml.safe_dump(self.to_dict(), sort_keys=False)
-
-
-class _Loader(yaml.SafeLoader):  # type: ignore[misc]
-    """YAML in which only true and false are booleans: `off`, `no` and `N` are names that a game's options use."""
-
-
-_Loader.yaml_implicit_resolvers = {
-    key: [(tag, pattern) for tag, pattern in found if tag not in ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:float")]
-    for key, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|True|false|False)$"), list("tTfF"))
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"^[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?$|^[-+]?\.inf$|^\.nan$"),
-    list("-+0123456789."),
-)
-
-
-def load_yaml(text: str) -> Any:
-    """What a text of YAML says, ``off`` and ``no`` being names; yaml.YAMLError where it is none."""
-    return yaml.load(text, _Loader)
 
 
 set_loader("yaml", load_yaml, exceptions=(yaml.YAMLError,))
