@@ -216,8 +216,6 @@ class AuxiliaryConfig:
     def __post_init__(self) -> None:
         for name in FORECASTS:
             _check_number(f"auxiliary.{name}", getattr(self, name), 0)
-        if self.layer is not None:
-            check_int("auxiliary.layer", self.layer, 1)
 
 
 @dataclass(frozen=True)

@@ -248,8 +248,8 @@ def card(shipment: Shipment) -> str:
         "",
         f"```python\n{example(name, game)}```",
         "",
-        _wrap(f"Looking ahead, with `agent = load_agent(\"checkpoints/{name}:search\")` of `training.agents`: "
-              "`env.step(int(agent.act(env.unwrapped.decisions())[0]))`."),
+        _wrap(f"Looking ahead, the action is `int(agent.act(env.unwrapped.decisions())[0])`, `agent` being "
+              f"`load_agent(\"checkpoints/{name}:search\")` of `training.agents`."),
         "",
         "## Reproduce it",
         "",

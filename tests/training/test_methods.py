@@ -159,7 +159,7 @@ def test_forecasts_that_are_right_cost_nothing() -> None:
         ("kaschlan", {"bids": 0.1}, "auxiliary.bids is not possible: Kaschlan"),
         ("toy", {"outcome": 0.1}, "auxiliary.outcome is not possible"),
         ("kachuful", {"holders": -1.0}, "auxiliary.holders=-1.0"),
-        ("kachuful", {"holders": 0.1, "layer": 0}, "auxiliary.layer=0 .* at least 1"),
+        ("kachuful", {"holders": 0.1, "layer": 0}, "auxiliary.layer=0 .* from 1 to 2"),
         ("kachuful", {"holders": 0.1, "layer": 3}, "auxiliary.layer=3 .* from 1 to 2"),
     ],
 )
